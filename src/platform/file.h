@@ -1,0 +1,44 @@
+// Files: positioned reads, whole-file reads, atomic replacement.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+
+namespace colibri {
+
+// A file open for reading. Thread-safe: reads are positioned and keep no cursor.
+class File {
+public:
+    // Errors: not_found, io; invalid_input when the path is not a regular file.
+    [[nodiscard]] static Result<std::shared_ptr<const File>> open(const std::string& path);
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File();
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }  // at open
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+
+    // Fills `out` from `offset`; continues short reads, retries EINTR and EAGAIN, retries EIO once. Errors: io (path, offset, errno text);
+    // corrupt when the file ends inside the range.
+    [[nodiscard]] Status read_at(uint64_t offset, std::span<std::byte> out) const;
+
+private:
+    File() = default;
+    std::string path_;
+    uint64_t size_bytes_ = 0;
+    int descriptor_ = -1;
+};
+
+// A whole small file. Errors as File; invalid_input when it is larger than `limit_bytes`, naming both sizes.
+[[nodiscard]] Result<std::string> read_file(const std::string& path, uint64_t limit_bytes);
+
+// Writes beside `path`, fsyncs, renames over it: readers see the old bytes or the new ones. Errors: io.
+[[nodiscard]] Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes);
+
+}  // namespace colibri
