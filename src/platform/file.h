@@ -24,8 +24,8 @@ public:
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }  // at open
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
-    // Fills `out` from `offset`; continues short reads, retries EINTR and EAGAIN, retries EIO once. Errors: io (path, offset, errno text);
-    // corrupt when the file ends inside the range.
+    // Fills `out` from `offset`; continues short reads, retries EINTR and EAGAIN, retries EIO once.
+    // Errors: io (path, offset, errno text); corrupt when the file ends inside the range.
     [[nodiscard]] Status read_at(uint64_t offset, std::span<std::byte> out) const;
 
 private:
@@ -35,10 +35,12 @@ private:
     int descriptor_ = -1;
 };
 
-// A whole small file. Errors as File; invalid_input when it is larger than `limit_bytes`, naming both sizes.
+// A whole small file. Errors as File; invalid_input when it is larger than `limit_bytes`, naming
+// both sizes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, uint64_t limit_bytes);
 
-// Writes beside `path`, fsyncs, renames over it: readers see the old bytes or the new ones. Errors: io.
+// Writes beside `path`, fsyncs, renames over it: readers see the old bytes or the new ones. Errors:
+// io.
 [[nodiscard]] Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace colibri

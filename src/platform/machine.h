@@ -1,4 +1,5 @@
-// What this machine has: memory that is really free (cgroup limits included), cores that may be used.
+// What this machine has: memory that is really free (cgroup limits included), cores that may be
+// used.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,15 @@ struct MachineProbe {
 struct MemoryFacts {
     // Absent when it could not be found out; never 0 by mistake.
     std::optional<uint64_t> total_bytes;
-    std::optional<uint64_t> available_bytes;    // min over MemAvailable and what each enclosing cgroup (v1 or v2) leaves
-    std::optional<uint64_t> cgroup_limit_bytes; // the tightest limit, when there is one
+    std::optional<uint64_t>
+        available_bytes;  // min over MemAvailable and what each enclosing cgroup (v1 or v2) leaves
+    std::optional<uint64_t> cgroup_limit_bytes;  // the tightest limit, when there is one
 };
 
 [[nodiscard]] MemoryFacts memory_facts(const MachineProbe& probe = {});
 
-// Physical cores among the CPUs this process may run on (affinity mask and cgroup quota respected), at least 1.
+// Physical cores among the CPUs this process may run on (affinity mask and cgroup quota respected),
+// at least 1.
 [[nodiscard]] uint32_t usable_cores(const MachineProbe& probe = {});
 
 // Peak resident set (VmHWM) and the present one (VmRSS) of this process, in bytes; 0 when unknown.

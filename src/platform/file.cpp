@@ -1,0 +1,151 @@
+#include "platform/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "base/units.h"
+#include "platform/read_loop.h"
+
+namespace colibri {
+
+namespace {
+
+std::string errno_text(int error) {
+    return std::generic_category().message(error);
+}
+
+ErrorKind kind_of(int error) {
+    return error == ENOENT || error == ENOTDIR ? ErrorKind::not_found : ErrorKind::io;
+}
+
+// Writes everything or says why not.
+Status write_all(int descriptor, const std::string& path, std::span<const std::byte> bytes) {
+    size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t wrote = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+        if (wrote > 0) {
+            done += size_t(wrote);
+        } else if (wrote < 0 && errno != EINTR) {
+            return fail(ErrorKind::io, fmt::format("{}: write failed after {} of {} bytes: {}",
+                                                   path, done, bytes.size(), errno_text(errno)));
+        }
+    }
+    if (::fsync(descriptor) != 0)
+        return fail(ErrorKind::io, fmt::format("{}: fsync failed: {}", path, errno_text(errno)));
+    return {};
+}
+
+// The rename itself is durable only once its directory is. Some file systems refuse to sync a
+// directory; the new file is in place all the same.
+void sync_directory_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "."
+                                  : slash == 0               ? "/"
+                                                             : path.substr(0, slash);
+    const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    (void)::fsync(descriptor);
+    (void)::close(descriptor);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const File>> File::open(const std::string& path) {
+    // O_NONBLOCK keeps a named pipe from blocking the open; it has no effect on a regular file.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        const int error = errno;
+        return fail(kind_of(error), fmt::format("{}: cannot open: {}", path, errno_text(error)));
+    }
+    std::shared_ptr<File> file(new File());
+    file->path_ = path;
+    file->descriptor_ = descriptor;
+    struct stat facts{};
+    if (::fstat(descriptor, &facts) != 0)
+        return fail(ErrorKind::io, fmt::format("{}: cannot stat: {}", path, errno_text(errno)));
+    if (!S_ISREG(facts.st_mode))
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: found a {}, expected a regular file", path,
+                                S_ISDIR(facts.st_mode) ? "directory" : "pipe, socket or device"));
+    file->size_bytes_ = uint64_t(facts.st_size);
+    return std::shared_ptr<const File>(std::move(file));
+}
+
+File::~File() {
+    if (descriptor_ >= 0) (void)::close(descriptor_);
+}
+
+Status File::read_at(uint64_t offset, std::span<std::byte> out) const {
+    if (offset > size_bytes_ || out.size() > size_bytes_ - offset)
+        return fail(ErrorKind::corrupt,
+                    fmt::format("{}: {} bytes wanted at offset {}, but the file has {} bytes",
+                                path_, out.size(), offset, size_bytes_));
+    const ReadOutcome outcome = read_fully(
+        [this](std::byte* into, size_t size_bytes, uint64_t at) {
+            return ::pread(descriptor_, into, size_bytes, off_t(at));
+        },
+        offset, out);
+    if (outcome.error != 0)
+        return fail(ErrorKind::io,
+                    fmt::format("{}: read of {} bytes at offset {} failed: {}", path_, out.size(),
+                                offset + outcome.read_bytes, errno_text(outcome.error)));
+    if (outcome.read_bytes < out.size())
+        return fail(
+            ErrorKind::corrupt,
+            fmt::format("{}: the file ended at offset {} while {} bytes from offset {} were "
+                        "read; it had {} bytes when it was opened",
+                        path_, offset + outcome.read_bytes, out.size(), offset, size_bytes_));
+    return {};
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t limit_bytes) {
+    TRY(const std::shared_ptr<const File> file, File::open(path));
+    if (file->size_bytes() > limit_bytes)
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: {} ({} bytes) is too large for this kind of file, expected at "
+                                "most {} ({} bytes)",
+                                path, format_bytes(file->size_bytes()), file->size_bytes(),
+                                format_bytes(limit_bytes), limit_bytes));
+    std::string text(file->size_bytes(), '\0');
+    TRY_STATUS(file->read_at(0, std::as_writable_bytes(std::span(text))));
+    return text;
+}
+
+Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes) {
+    // The process id keeps two processes apart; O_EXCL keeps two threads apart.
+    std::string temporary;
+    int descriptor = -1;
+    for (int attempt = 0; attempt < 16 && descriptor < 0; ++attempt) {
+        temporary = fmt::format("{}.{}.{}.tmp", path, ::getpid(), attempt);
+        descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (descriptor < 0 && errno != EEXIST) break;
+    }
+    if (descriptor < 0)
+        return fail(kind_of(errno),
+                    fmt::format("{}: cannot create: {}", temporary, errno_text(errno)));
+    const Status written = write_all(descriptor, temporary, bytes);
+    const bool closed = ::close(descriptor) == 0;
+    if (!written || !closed) {
+        const int error = errno;
+        (void)::unlink(temporary.c_str());
+        if (!written) return written;
+        return fail(ErrorKind::io,
+                    fmt::format("{}: close failed: {}", temporary, errno_text(error)));
+    }
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+        const int error = errno;
+        (void)::unlink(temporary.c_str());
+        return fail(ErrorKind::io, fmt::format("{}: cannot replace by {}: {}", path, temporary,
+                                               errno_text(error)));
+    }
+    sync_directory_of(path);
+    return {};
+}
+
+}  // namespace colibri

@@ -1,0 +1,39 @@
+#include "platform/read_loop.h"
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace colibri {
+
+namespace {
+constexpr int kAgainRetriesMax = 1000;  // one millisecond apart
+constexpr int kIoRetriesMax = 1;
+}  // namespace
+
+ReadOutcome read_fully(ReadCall call, uint64_t offset, std::span<std::byte> out) {
+    ReadOutcome outcome;
+    int again_retries = 0;
+    int io_retries = 0;
+    while (outcome.read_bytes < out.size()) {
+        const ssize_t got = call(out.data() + outcome.read_bytes, out.size() - outcome.read_bytes,
+                                 offset + outcome.read_bytes);
+        if (got > 0) {
+            outcome.read_bytes += size_t(got);
+            continue;
+        }
+        if (got == 0) return outcome;
+        const int error = errno;
+        if (error == EINTR) continue;
+        if (error == EAGAIN && again_retries++ < kAgainRetriesMax) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            continue;
+        }
+        if (error == EIO && io_retries++ < kIoRetriesMax) continue;
+        outcome.error = error;
+        return outcome;
+    }
+    return outcome;
+}
+
+}  // namespace colibri
