@@ -70,7 +70,7 @@ def initialises_member(head):
 def opens_function(head):
     """Whether a brace after `head` (the text since the last ; { or }) starts a function's body."""
     head = without_template(head)
-    if ")" not in head or CONTROL.match(head):
+    if "(" not in head or ")" not in head or CONTROL.match(head):
         return False
     before = head[: head.index("(")]
     if SCOPE.search(before) and not re.search(r"\boperator\b", before):

@@ -29,11 +29,14 @@ CPP_ROOTS = ("src", "include", "tests", "bench", "fuzz")
 # These may use every folder.
 FREE_ROOTS = ("tests", "bench", "fuzz")
 DATA = ("models/*", "tests/golden/*", "fuzz/corpus/*", "LICENSE")
-CODE_SUFFIXES = (".h", ".cpp", ".py")
+CPP_SUFFIXES = (".h", ".inl", ".cpp")
+CODE_SUFFIXES = CPP_SUFFIXES + (".py",)
 TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".txt", ".cmake", ".sh", ".json", ".yml", ".yaml", "")
 
 MARKS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w./}\-)>*])/(?:work|root|tmp|home|Users)(?:/|\b)")
+# Names of documents that are not part of the tree.
+ELSEWHERE = re.compile(r"\b(?:DES" r"IGN(?:\.md)?,? section|DES" r"IGN\.md|field-" r"cases\.md)")
 TEST_CASE = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP)\s*\(")
 # Headers of the language itself have neither a folder nor an ending.
 LANGUAGE_HEADER = re.compile(r"^[a-z_]+$")
@@ -155,7 +158,7 @@ class Tree:
 
     def cpp(self):
         for path, text in self.texts.items():
-            if path.split("/")[0] in CPP_ROOTS and path.endswith((".h", ".cpp")):
+            if path.split("/")[0] in CPP_ROOTS and path.endswith(CPP_SUFFIXES):
                 yield path, text
 
 
@@ -264,11 +267,11 @@ def check_headers(tree, graph):
         for _, target in edges:
             users[target].add(path)
     for path, text in tree.cpp():
-        if not path.endswith(".h"):
+        if path.endswith(".cpp"):
             continue
-        if not re.search(r"^#pragma once$", text, re.MULTILINE):
+        if path.endswith(".h") and not re.search(r"^#pragma once$", text, re.MULTILINE):
             yield Problem("pragma-once", path, 1, "a header starts with #pragma once")
-        stem = path[: -len(".h")]
+        stem = path.rpartition(".")[0]
         if not users[path] - {stem + ".cpp", stem + "_test.cpp"}:
             message = "nobody includes this header but its own .cpp and its own test"
             yield Problem("unused-header", path, 0, message)
@@ -326,12 +329,16 @@ def check_words(tree):
     for path, text in tree.texts.items():
         for number, line in enumerate(text.splitlines(), 1):
             mark, machine = MARKS.search(line), MACHINE_PATH.search(line)
+            elsewhere = ELSEWHERE.search(line)
             if mark:
                 message = f"'{mark[0]}': finish it, or file it where work is planned"
                 yield Problem("mark", path, number, message)
             if machine:
                 message = f"'{machine[0]}' is a path of one machine"
                 yield Problem("machine-path", path, number, message)
+            if elsewhere:
+                message = f"'{elsewhere[0]}' is no document of this repository"
+                yield Problem("elsewhere", path, number, message)
 
 
 def check_bytes(tree):

@@ -145,6 +145,10 @@ class TidyTest(unittest.TestCase):
             self.assert_breaks("machine-path", "src/apps/a.cpp", files)
         self.assertEqual([], check({"docs/a.md": "one layer/work unit, build/tmp/x\n"})[0])
 
+    def test_document_outside_the_tree(self):
+        files = {"src/apps/a.cpp": "// See DESI" "GN section 7.\n"}
+        self.assert_breaks("elsewhere", "src/apps/a.cpp", files)
+
     def test_large_file(self):
         with tempfile.TemporaryDirectory() as root:
             large = Path(root) / "model.bin"
