@@ -11,20 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "blocks/layer_state.h"
 
 namespace colibri {
-
-inline constexpr uint32_t kStateBlockPositions = 64;
-
-// Per layer, elements kept per position. Rows of `positions_major` are contiguous [width]; tiles are kept dimension-major in blocks of 16 positions
-// (keys of GQA).
-struct LayerStateShape {
-    uint32_t latent = 0;        // MLA: kv_rank + rope dims
-    uint32_t index_key = 0;     // DSA owner layers
-    uint32_t key_tile = 0;      // GQA: kv_heads * head_dims, dimension-major in 16s
-    uint32_t value = 0;         // GQA: kv_heads * value_dims
-    [[nodiscard]] uint32_t total() const { return latent + index_key + key_tile + value; }
-};
 
 struct StateShape {
     std::vector<LayerStateShape> layers;
@@ -51,16 +40,8 @@ public:
     // A snapshot is a fork of everything; restoring is assigning it back.
     [[nodiscard]] SequenceState snapshot() const { return fork(length_); }
 
-    // Row pointers. `position` < length() + pending().
-    [[nodiscard]] float* latent(uint32_t layer, uint32_t position);
-    [[nodiscard]] const float* latent(uint32_t layer, uint32_t position) const;
-    [[nodiscard]] float* index_key(uint32_t layer, uint32_t position);
-    [[nodiscard]] const float* index_key(uint32_t layer, uint32_t position) const;
-    // The tile of 16 positions that holds `position`: [key_tile dims][16].
-    [[nodiscard]] float* key_tile(uint32_t layer, uint32_t position);
-    [[nodiscard]] const float* key_tile(uint32_t layer, uint32_t position) const;
-    [[nodiscard]] float* value(uint32_t layer, uint32_t position);
-    [[nodiscard]] const float* value(uint32_t layer, uint32_t position) const;
+    // One layer's rows, for blocks; `position` < length() + pending(). Valid until the next append, truncate or assignment.
+    [[nodiscard]] LayerState layer(uint32_t index);
 
     // Hidden row (after the final norm) of the last accepted position; MTP continues from it.
     [[nodiscard]] std::span<const float> last_hidden() const { return last_hidden_; }
@@ -74,11 +55,11 @@ public:
 
 private:
     struct Block;
-    [[nodiscard]] float* row(uint32_t layer, uint32_t position, uint64_t part, uint32_t width, uint32_t step);
 
     std::shared_ptr<const StateShape> shape_;
-    std::vector<uint64_t> layer_offsets_;       // in floats, within a block
+    std::vector<uint64_t> layer_offsets_;        // in elements, within a block
     std::vector<std::shared_ptr<Block>> blocks_;
+    std::vector<float*> block_rows_;             // blocks_[i]'s memory
     uint32_t capacity_ = 0, length_ = 0, pending_ = 0;
     std::vector<float> last_hidden_;
 };
