@@ -1,8 +1,8 @@
-// Where routed experts live: on disk, and as many as fit in slots of RAM. The store moves bytes and computes nothing; placement
-// decides speed, never the answer (DESIGN section 7).
+// Where routed experts live: on disk, and as many as fit in slots of RAM. The store moves bytes and
+// computes nothing; placement decides speed, never the answer (DESIGN section 7).
 //
-// Threads: one consumer thread opens streams and takes experts from them; reader threads fill staging buffers, landing
-// workers turn them into slots. The consumer alone evicts and releases.
+// Threads: one consumer thread opens streams and takes experts from them; reader threads fill
+// staging buffers, landing workers turn them into slots. The consumer alone evicts and releases.
 #pragma once
 
 #include <compare>
@@ -17,11 +17,12 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "platform/file.h"
+#include "platform/reader.h"
 
 namespace colibri {
 
 struct ExpertId {
-    uint32_t layer = 0;   // index into the spec's layers (a draft layer comes after the last one)
+    uint32_t layer = 0;  // index into the spec's layers (a draft layer comes after the last one)
     uint32_t index = 0;
     friend auto operator<=>(const ExpertId&, const ExpertId&) = default;
 };
@@ -40,47 +41,72 @@ struct ExpertSource {
     uint32_t slot_class = 0;
 };
 
-// Turns raw bytes into a slot (check, re-tile). Runs on landing workers, several at once, each on its own slot. `raw[i]` holds extent i.
-using LandingFunction =
-    std::function<Status(ExpertId, std::span<const std::span<const std::byte>> raw,
-                         std::span<std::byte> slot)>;
+// Turns raw bytes into a slot (check, re-tile). Runs on landing workers, several at once, each on
+// its own slot. `raw[i]` holds extent i.
+using LandingFunction = std::function<Status(
+    ExpertId, std::span<const std::span<const std::byte>> raw, std::span<std::byte> slot)>;
 
 struct SlotClass {
-    uint64_t slot_bytes = 0;   // size of a landed expert
-    uint32_t slots = 0;        // cache slots
-    uint32_t ring_slots = 2;   // scan ring, at least 2: landing area of streams that must not evict
+    uint64_t slot_bytes = 0;  // size of a landed expert
+    uint32_t slots = 0;       // cache slots
+    // Scan ring: landing area of streams that must not evict, and of decode when every cache slot
+    // is held. At least 2, or any number when `slots` covers every expert of the class. 8 or so let
+    // a scan's reads overlap the computation.
+    uint32_t ring_slots = 2;
 };
 
 struct StoreConfig {
     std::vector<std::shared_ptr<const File>> files;
-    std::vector<ExpertSource> experts;   // any order; ids unique
-    std::vector<SlotClass> classes;      // at most 4
+    std::vector<ExpertSource> experts;  // any order; ids unique
+    std::vector<SlotClass> classes;     // at most 4
     LandingFunction landing;
     uint32_t reader_threads = 4;
     uint32_t landing_threads = 1;
-    uint32_t staging_buffers = 4;        // reads in flight or waiting to land, each of the largest expert's raw size
+    uint32_t staging_buffers =
+        4;  // reads in flight or waiting to land, each of the largest expert's raw size
+    // Empty: pread threads. `requests` is how many may be submitted at once.
+    std::function<std::unique_ptr<Reader>(ReadSink& sink, uint32_t requests)> make_reader;
 };
 
 // What a store of this config keeps in memory (slots, ring, staging, tables): the planner's number.
 [[nodiscard]] uint64_t store_memory_bytes(const StoreConfig& config);
 
 enum class StreamKind : uint8_t {
-    decode,  // residents first, then the others as they arrive, in any order; misses enter the cache, evicting
-    scan,    // ascending id; misses pass through the ring, filling free cache slots but never evicting
+    decode,  // residents first, then the others as they arrive, in any order; misses enter the
+             // cache, evicting
+    scan,    // ascending id; misses pass through the ring, filling free cache slots but never
+             // evicting
 };
 
 struct StoreCounters {
     uint64_t hits = 0, misses = 0, evictions = 0;
-    uint64_t read_bytes = 0;      // from files, as asked
-    uint64_t reads = 0;           // experts read
-    uint64_t wait_us = 0;         // consumer waiting for an expert
+    uint64_t read_bytes = 0;  // from files, as asked
+    uint64_t reads = 0;       // experts read
+    uint64_t wait_us = 0;     // consumer waiting for an expert
     uint64_t retries = 0;
-    uint64_t resident = 0;        // experts in slots now
+    uint64_t resident = 0;  // experts in slots now
 };
 
-// One line of the store's history; replaying the log through the policy gives the same hits and evictions.
+// One line of the store's history; replaying the log through the policy gives the same hits and
+// evictions (store/replay.h). An ask without a hit is a miss. `expert` is {0, 0} for open_decode,
+// open_scan and close.
 struct StoreEvent {
-    enum class Kind : uint8_t { ask, hit, issue, land, evict, release, cancel, fail };
+    enum class Kind : uint8_t {
+        // What happened to the store, in the order in which the consumer's thread learned of it:
+        open_decode,
+        open_scan,
+        ask,
+        land,
+        fail,
+        take,
+        release,
+        cancel,
+        close,
+        // What the store decided: follows from the others.
+        hit,
+        evict,
+        issue,
+    };
     Kind kind;
     ExpertId expert;
     friend bool operator==(const StoreEvent&, const StoreEvent&) = default;
@@ -88,7 +114,8 @@ struct StoreEvent {
 
 class ExpertStore;
 
-// A resident expert on loan. Its slot cannot be evicted until released (destruction releases). Must not outlive its store.
+// A resident expert on loan. Its slot cannot be evicted until released (destruction releases). Must
+// not outlive its store.
 class ExpertLease {
 public:
     ExpertLease() = default;
@@ -96,7 +123,7 @@ public:
     ExpertLease& operator=(ExpertLease&& other) noexcept;
     ~ExpertLease();
     [[nodiscard]] ExpertId id() const { return id_; }
-    [[nodiscard]] const std::byte* data() const { return data_; }   // the landed slot
+    [[nodiscard]] const std::byte* data() const { return data_; }  // the landed slot
     [[nodiscard]] explicit operator bool() const { return data_ != nullptr; }
     void release();
 
@@ -110,21 +137,26 @@ private:
 
 class ExpertStore {
 public:
-    // Errors: out_of_budget when the slots cannot be allocated; invalid_input for a class with fewer than two slots and ring slots together.
+    // Errors: out_of_budget when the slots cannot be allocated; invalid_input for a class with
+    // fewer than two slots and ring slots together.
     [[nodiscard]] static Result<std::unique_ptr<ExpertStore>> create(StoreConfig config);
     ~ExpertStore();
 
-    // Opens the one demand stream over `set` (unique ids). Ends the previous one: its unread rest is cancelled.
-    // The set may exceed all slots as long as the consumer releases leases: at most `max_held()` may be held while calling next().
+    // Opens the one demand stream over `set` (unique ids). Ends the previous one: its unread rest
+    // is cancelled. The set may exceed all slots as long as the consumer releases leases: at most
+    // `max_held()` may be held while calling next().
     [[nodiscard]] Status open_stream(std::span<const ExpertId> set, StreamKind kind,
                                      const CancelToken* cancel = nullptr);
-    // The next expert, waiting for it if none is ready; an empty lease at the end. In decode order: all residents first (ready() counts
-    // what can be taken without waiting). Errors: io, corrupt (from landing, naming file and tensor), cancelled. After an error the stream is closed
-    // and the store stays usable.
+    // The next expert, waiting for it if none is ready; an empty lease at the end. In decode order:
+    // all residents first (ready() counts what can be taken without waiting). Errors: io, corrupt
+    // (from landing, naming file and tensor), cancelled. After an error the stream is closed and
+    // the store stays usable.
     [[nodiscard]] Result<ExpertLease> next();
     // Experts that next() would return at once.
     [[nodiscard]] uint32_t ready() const;
-    // Leases of one stream that may be held at the same time without deadlock (of the smallest class).
+    // Leases that may be out while next() waits. Decode: all slots of the smallest class but one;
+    // scan: its ring slots but one; never less than 1. Of the open stream, else of a scan. Holding
+    // more is an error (invalid_input) from next() when nothing can move any more, not a hang.
     [[nodiscard]] uint32_t max_held() const;
     void close_stream();
 
@@ -138,6 +170,7 @@ private:
     friend class ExpertLease;
     struct Impl;
     explicit ExpertStore(std::unique_ptr<Impl> impl);
+    void give_back(uint32_t slot);
     std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,357 @@
+#include "store/expert_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+
+#include "base/aligned_buffer.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "store/expert_table.h"
+#include "store/pipeline.h"
+#include "store/placement.h"
+
+namespace colibri {
+
+namespace {
+
+// Slots start on pages, so that later a direct read may go straight into one.
+constexpr uint64_t kSlotAlign = 4096;
+
+uint64_t slot_stride_bytes(const SlotClass& slot_class) {
+    return round_up(slot_class.slot_bytes, kSlotAlign);
+}
+
+uint64_t slot_count(const SlotClass& slot_class) {
+    return uint64_t(slot_class.slots) + slot_class.ring_slots;
+}
+
+PlacementShape placement_shape(const ExpertTable& table, const StoreConfig& config) {
+    PlacementShape shape{.ids = table.ids(), .classes = table.classes(), .pools = {}};
+    for (const SlotClass& slot_class : config.classes)
+        shape.pools.push_back({.slots = slot_class.slots, .ring_slots = slot_class.ring_slots});
+    return shape;
+}
+
+std::string name(ExpertId id) {
+    return fmt::format("layer {} expert {}", id.layer, id.index);
+}
+
+}  // namespace
+
+// Everything here runs on the consumer's thread; pipeline_ has the others.
+struct ExpertStore::Impl {
+    Impl(ExpertTable experts, const StoreConfig& config)
+        : table(std::move(experts)),
+          placement(placement_shape(table, config)),
+          memory_bytes(store_memory_bytes(config)) {}
+
+    Status allocate(const StoreConfig& config);
+    Status select(std::span<const ExpertId> set);
+    void start_stream(StreamKind stream_kind);
+    void end_stream();
+    void take_completions();
+    void process(std::vector<Pipeline::Completion>& list);
+    void forward_assignments();
+    [[nodiscard]] uint32_t next_ready() const;
+    [[nodiscard]] uint32_t count_ready() const;
+    Error stuck();
+
+    [[nodiscard]] std::span<std::byte> slot_bytes(uint32_t slot) const { return slots[slot]; }
+
+    ExpertTable table;
+    Placement placement;
+    uint64_t memory_bytes;
+    std::vector<AlignedBuffer> buffers;       // one for each class
+    std::vector<std::span<std::byte>> slots;  // by slot number, slot_bytes of the class long
+
+    // The open stream.
+    StreamKind kind = StreamKind::decode;
+    const CancelToken* cancel = nullptr;
+    std::vector<uint32_t> members;  // ascending
+    size_t cursor = 0;              // scan: next member to hand out
+    std::vector<uint32_t> arrived;  // decode: experts to hand out, those before arrived_begin are
+    size_t arrived_begin = 0;
+    std::optional<Error> error;  // to be reported by next()
+
+    uint64_t wait_us = 0;
+    // Kept for their memory.
+    std::vector<Pipeline::Order> orders;
+    std::vector<Pipeline::Completion> completions;
+    std::vector<uint32_t> dropped;
+
+    std::unique_ptr<Pipeline> pipeline;  // last: its threads write into the slots
+};
+
+Status ExpertStore::Impl::allocate(const StoreConfig& config) {
+    for (size_t i = 0; i < config.classes.size(); ++i) {
+        const SlotClass& slot_class = config.classes[i];
+        const uint64_t stride = slot_stride_bytes(slot_class);
+        const uint64_t count = slot_count(slot_class);
+        auto buffer = AlignedBuffer::allocate(count * stride);
+        if (!buffer)
+            return tl::unexpected(std::move(buffer).error().within(
+                fmt::format("expert slots, class {}: {} slots of {}; lower the memory budget", i,
+                            count, format_bytes(stride))));
+        for (uint64_t slot = 0; slot < count; ++slot)
+            slots.push_back(buffer->bytes().subspan(slot * stride, slot_class.slot_bytes));
+        buffers.push_back(*std::move(buffer));
+    }
+    members.reserve(table.size());
+    arrived.reserve(table.size());
+    orders.reserve(table.size());
+    TRY(pipeline, Pipeline::create(table, config));
+    return {};
+}
+
+Status ExpertStore::Impl::select(std::span<const ExpertId> set) {
+    members.clear();
+    for (const ExpertId id : set) {
+        const uint32_t expert = table.find(id);
+        if (expert == kNoExpert) {
+            members.clear();
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("{} is not in the store, which has {} experts", name(id),
+                                    table.size()));
+        }
+        members.push_back(expert);
+    }
+    if (!std::is_sorted(members.begin(), members.end())) std::sort(members.begin(), members.end());
+    const auto twice = std::adjacent_find(members.begin(), members.end());
+    if (twice == members.end()) return {};
+    return fail(ErrorKind::invalid_input,
+                fmt::format("{} was asked for twice in one stream", name(table.id(*twice))));
+}
+
+void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
+    kind = stream_kind;
+    cursor = 0;
+    arrived.clear();
+    arrived_begin = 0;
+    error.reset();
+    placement.open(kind, members);
+    placement.clear_assignments();
+    if (kind == StreamKind::decode)
+        for (const uint32_t expert : members)
+            if (placement.is_landed(expert)) arrived.push_back(expert);
+    if (placement.missed().empty()) return;
+    orders.clear();
+    for (const uint32_t expert : placement.missed()) {
+        const uint32_t slot = placement.slot_of(expert);
+        orders.push_back({expert, slot == kNoSlot ? std::span<std::byte>() : slot_bytes(slot)});
+    }
+    pipeline->request(orders);
+}
+
+void ExpertStore::Impl::end_stream() {
+    if (!placement.is_open()) return;
+    if (placement.undelivered() > 0) {
+        std::vector<Pipeline::Completion> last;
+        dropped.clear();
+        pipeline->cancel(dropped, last);
+        for (const uint32_t expert : dropped) placement.cancel(expert);
+        placement.close();
+        process(last);
+    } else {
+        placement.close();
+    }
+    members.clear();
+    cancel = nullptr;
+}
+
+void ExpertStore::Impl::take_completions() {
+    if (!pipeline->has_completions()) return;
+    completions.clear();
+    pipeline->drain(completions);
+    process(completions);
+}
+
+void ExpertStore::Impl::process(std::vector<Pipeline::Completion>& list) {
+    for (Pipeline::Completion& completion : list) {
+        const uint32_t expert = completion.expert;
+        if (completion.status) {
+            if (placement.land(expert) && kind == StreamKind::decode) arrived.push_back(expert);
+        } else if (placement.fail(expert)) {
+            // What else completes belongs to no stream any more.
+            error = std::move(completion.status).error().within(name(table.id(expert)));
+            end_stream();
+        }
+    }
+    forward_assignments();
+}
+
+void ExpertStore::Impl::forward_assignments() {
+    for (const auto& [expert, slot] : placement.assignments())
+        pipeline->assign(expert, slot_bytes(slot));
+    placement.clear_assignments();
+}
+
+uint32_t ExpertStore::Impl::next_ready() const {
+    if (kind == StreamKind::decode)
+        return arrived_begin < arrived.size() ? arrived[arrived_begin] : kNoExpert;
+    return cursor < members.size() && placement.is_landed(members[cursor]) ? members[cursor]
+                                                                           : kNoExpert;
+}
+
+uint32_t ExpertStore::Impl::count_ready() const {
+    if (kind == StreamKind::decode) return uint32_t(arrived.size() - arrived_begin);
+    size_t end = cursor;
+    while (end < members.size() && placement.is_landed(members[end])) ++end;
+    return uint32_t(end - cursor);
+}
+
+Error ExpertStore::Impl::stuck() {
+    return {ErrorKind::invalid_input,
+            fmt::format("every slot that the next expert could use is held: {} leases are out, at "
+                        "most {} may be while waiting; release some first",
+                        placement.held(), placement.max_held(kind)),
+            std::source_location::current()};
+}
+
+Result<std::unique_ptr<ExpertStore>> ExpertStore::create(StoreConfig config) {
+    CHECK(config.landing != nullptr);
+    TRY(auto table, ExpertTable::build(config));
+    auto impl = std::make_unique<Impl>(std::move(table), config);
+    TRY_STATUS(impl->allocate(config));
+    return std::unique_ptr<ExpertStore>(new ExpertStore(std::move(impl)));
+}
+
+ExpertStore::ExpertStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ExpertStore::~ExpertStore() {
+    CHECK(impl_->placement.held() == 0);
+}
+
+Status ExpertStore::open_stream(std::span<const ExpertId> set, StreamKind kind,
+                                const CancelToken* cancel) {
+    impl_->end_stream();
+    impl_->take_completions();
+    TRY_STATUS(impl_->select(set));
+    impl_->cancel = cancel;
+    impl_->start_stream(kind);
+    return {};
+}
+
+Result<ExpertLease> ExpertStore::next() {
+    Impl& impl = *impl_;
+    while (true) {
+        if (impl.error) {
+            Error error = *std::move(impl.error);
+            impl.error.reset();
+            return tl::unexpected(std::move(error));
+        }
+        if (!impl.placement.is_open()) return ExpertLease();
+        if (is_cancelled(impl.cancel)) {
+            impl.end_stream();
+            return fail(ErrorKind::cancelled, "reading experts: cancelled");
+        }
+        if (const uint32_t expert = impl.next_ready(); expert != kNoExpert) {
+            ++(impl.kind == StreamKind::decode ? impl.arrived_begin : impl.cursor);
+            impl.placement.take(expert);
+            ExpertLease lease;
+            lease.store_ = this;
+            lease.id_ = impl.table.id(expert);
+            lease.slot_ = impl.placement.slot_of(expert);
+            lease.data_ = impl.slot_bytes(lease.slot_).data();
+            return lease;
+        }
+        if (impl.placement.undelivered() == 0) {
+            impl.end_stream();
+            return ExpertLease();
+        }
+        if (!impl.pipeline->has_completions()) {
+            if (impl.placement.reading() == 0) {
+                Error error = impl.stuck();
+                impl.end_stream();
+                return tl::unexpected(std::move(error));
+            }
+            const uint64_t begin_us = now_us();
+            (void)impl.pipeline->wait(impl.cancel);
+            impl.wait_us += now_us() - begin_us;
+        }
+        impl.take_completions();
+    }
+}
+
+uint32_t ExpertStore::ready() const {
+    impl_->take_completions();
+    return impl_->placement.is_open() ? impl_->count_ready() : 0;
+}
+
+uint32_t ExpertStore::max_held() const {
+    return impl_->placement.max_held(impl_->placement.is_open() ? impl_->kind : StreamKind::scan);
+}
+
+void ExpertStore::close_stream() {
+    impl_->end_stream();
+    impl_->error.reset();
+}
+
+StoreCounters ExpertStore::counters() const {
+    const Pipeline::Counters read = impl_->pipeline->counters();
+    return {.hits = impl_->placement.hits(),
+            .misses = impl_->placement.misses(),
+            .evictions = impl_->placement.evictions(),
+            .read_bytes = read.read_bytes,
+            .reads = read.reads,
+            .wait_us = impl_->wait_us,
+            .retries = read.retries,
+            .resident = impl_->placement.resident()};
+}
+
+uint64_t ExpertStore::memory_bytes() const {
+    return impl_->memory_bytes;
+}
+
+void ExpertStore::record_events(bool on) {
+    impl_->placement.record_events(on);
+}
+
+std::vector<StoreEvent> ExpertStore::take_events() {
+    return impl_->placement.take_events();
+}
+
+ExpertLease::ExpertLease(ExpertLease&& other) noexcept
+    : store_(std::exchange(other.store_, nullptr)),
+      id_(other.id_),
+      data_(std::exchange(other.data_, nullptr)),
+      slot_(other.slot_) {}
+
+ExpertLease& ExpertLease::operator=(ExpertLease&& other) noexcept {
+    std::swap(store_, other.store_);
+    std::swap(id_, other.id_);
+    std::swap(data_, other.data_);
+    std::swap(slot_, other.slot_);
+    other.release();
+    return *this;
+}
+
+ExpertLease::~ExpertLease() {
+    release();
+}
+
+void ExpertLease::release() {
+    if (data_ == nullptr) return;
+    data_ = nullptr;
+    std::exchange(store_, nullptr)->give_back(slot_);
+}
+
+void ExpertStore::give_back(uint32_t slot) {
+    impl_->placement.release(impl_->placement.expert_in(slot));
+    impl_->forward_assignments();
+}
+
+uint64_t store_memory_bytes(const StoreConfig& config) {
+    uint64_t slots = 0;
+    for (const SlotClass& slot_class : config.classes)
+        slots += slot_count(slot_class) * slot_stride_bytes(slot_class);
+    return slots + ExpertTable::memory_bytes(config) + Placement::memory_bytes(config) +
+           Pipeline::memory_bytes(config);
+}
+
+}  // namespace colibri

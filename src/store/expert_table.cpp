@@ -1,0 +1,172 @@
+#include "store/expert_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <tuple>
+
+#include "base/units.h"
+
+namespace colibri {
+
+namespace {
+
+constexpr size_t kClassesMax = 4;
+// The lookup table is dense; real models number layers and experts without gaps.
+constexpr uint32_t kLayersMax = 4096;
+constexpr uint32_t kIndexMax = 65536;
+constexpr uint64_t kSparseFactor = 64;
+constexpr uint64_t kStagingPage = 4096;
+
+std::string name(ExpertId id) {
+    return fmt::format("layer {} expert {}", id.layer, id.index);
+}
+
+Status check_extents(const StoreConfig& config, const ExpertSource& source) {
+    if (source.extents.empty())
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: found no extents, expected at least one", name(source.id)));
+    for (const Extent& extent : source.extents) {
+        if (extent.file >= config.files.size())
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("{}: found file number {}, expected less than {}",
+                                    name(source.id), extent.file, config.files.size()));
+        const File& file = *config.files[extent.file];
+        if (extent.offset > file.size_bytes() ||
+            extent.size_bytes > file.size_bytes() - extent.offset)
+            return fail(ErrorKind::corrupt,
+                        fmt::format("{}: {}: {} bytes at offset {} are outside the file, which has "
+                                    "{} bytes; copy it again",
+                                    name(source.id), file.path(), extent.size_bytes, extent.offset,
+                                    file.size_bytes()));
+    }
+    return {};
+}
+
+Status check_source(const StoreConfig& config, const ExpertSource& source) {
+    if (source.id.layer >= kLayersMax || source.id.index >= kIndexMax)
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: at most {} layers of {} experts are supported",
+                                name(source.id), kLayersMax, kIndexMax));
+    if (source.slot_class >= config.classes.size())
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: found slot class {}, expected less than {}", name(source.id),
+                                source.slot_class, config.classes.size()));
+    return check_extents(config, source);
+}
+
+Status check_classes(const StoreConfig& config) {
+    if (config.classes.size() > kClassesMax)
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("found {} slot classes, expected at most {}", config.classes.size(),
+                                kClassesMax));
+    std::vector<uint64_t> experts(config.classes.size());
+    for (const ExpertSource& source : config.experts) ++experts[source.slot_class];
+    for (size_t i = 0; i < experts.size(); ++i) {
+        const SlotClass& slot_class = config.classes[i];
+        if (experts[i] == 0) continue;
+        if (slot_class.slot_bytes == 0)
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("slot class {}: found slots of 0 bytes", i));
+        const uint64_t slots = uint64_t(slot_class.slots) + slot_class.ring_slots;
+        if (slots < 2 || (slot_class.ring_slots < 2 && slot_class.slots < experts[i]))
+            return fail(
+                ErrorKind::invalid_input,
+                fmt::format("slot class {}: found {} slots and {} ring slots for {} experts, "
+                            "expected at least 2 ring slots; raise the memory budget",
+                            i, slot_class.slots, slot_class.ring_slots, experts[i]));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
+    for (const ExpertSource& source : config.experts) TRY_STATUS(check_source(config, source));
+    TRY_STATUS(check_classes(config));
+
+    std::vector<uint32_t> order(config.experts.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return config.experts[a].id < config.experts[b].id; });
+    size_t part_count = 0;
+    for (const ExpertSource& source : config.experts) part_count += source.extents.size();
+
+    ExpertTable table;
+    table.ids_.reserve(order.size());
+    table.classes_.reserve(order.size());
+    table.part_begin_.reserve(order.size() + 1);
+    table.parts_.reserve(part_count);
+    for (const uint32_t place : order) {
+        const ExpertSource& source = config.experts[place];
+        if (!table.ids_.empty() && table.ids_.back() == source.id)
+            return fail(ErrorKind::invalid_input, fmt::format("{}: listed twice", name(source.id)));
+        table.ids_.push_back(source.id);
+        table.classes_.push_back(uint8_t(source.slot_class));
+        table.add_parts(source);
+    }
+    table.part_begin_.push_back(uint32_t(table.parts_.size()));
+    TRY_STATUS(table.number(config));
+    return table;
+}
+
+void ExpertTable::add_parts(const ExpertSource& source) {
+    part_begin_.push_back(uint32_t(parts_.size()));
+    uint64_t staging_offset = 0;
+    for (uint32_t i = 0; i < source.extents.size(); ++i) {
+        const Extent& extent = source.extents[i];
+        parts_.push_back({.file = extent.file,
+                          .raw_index = i,
+                          .offset = extent.offset,
+                          .size_bytes = extent.size_bytes,
+                          .staging_offset = staging_offset});
+        staging_offset += round_up(extent.size_bytes, kStagingAlign);
+    }
+    std::sort(parts_.begin() + part_begin_.back(), parts_.end(),
+              [](const ExpertPart& a, const ExpertPart& b) {
+                  return std::tie(a.file, a.offset) < std::tie(b.file, b.offset);
+              });
+}
+
+Status ExpertTable::number(const StoreConfig& config) {
+    for (const ExpertId id : ids_) {
+        if (id.layer >= layers_.size()) layers_.resize(id.layer + 1);
+        layers_[id.layer].count = std::max(layers_[id.layer].count, id.index + 1);
+    }
+    uint64_t cells = 0;
+    for (Layer& layer : layers_) {
+        layer.begin = uint32_t(cells);
+        cells += layer.count;
+    }
+    if (cells > kSparseFactor * ids_.size() + kIndexMax)
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{} experts are spread over {} numbers; expert indices must be "
+                                "nearly gapless",
+                                config.experts.size(), cells));
+    numbers_.assign(cells, kNoExpert);
+    for (uint32_t expert = 0; expert < ids_.size(); ++expert)
+        numbers_[layers_[ids_[expert].layer].begin + ids_[expert].index] = expert;
+    return {};
+}
+
+uint64_t ExpertTable::memory_bytes(const StoreConfig& config) {
+    uint64_t parts = 0;
+    for (const ExpertSource& source : config.experts) parts += source.extents.size();
+    constexpr uint64_t kExpertBytes = sizeof(ExpertId) + sizeof(uint8_t) + 2 * sizeof(uint32_t);
+    return config.experts.size() * kExpertBytes + parts * sizeof(ExpertPart);
+}
+
+uint64_t staging_buffer_bytes(const StoreConfig& config) {
+    uint64_t largest = 0;
+    for (const ExpertSource& source : config.experts) {
+        uint64_t bytes = 0;
+        for (const Extent& extent : source.extents)
+            bytes += round_up(extent.size_bytes, kStagingAlign);
+        largest = std::max(largest, bytes);
+    }
+    return round_up(largest, kStagingPage);
+}
+
+}  // namespace colibri

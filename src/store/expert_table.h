@@ -1,0 +1,70 @@
+// Where each expert's bytes are, checked once and flattened: experts get numbers, ascending in
+// (layer, index).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "store/expert_store.h"
+
+namespace colibri {
+
+// One extent of an expert, and where it goes in the expert's staging buffer.
+struct ExpertPart {
+    uint32_t file = 0;
+    uint32_t raw_index = 0;  // place in ExpertSource::extents
+    uint64_t offset = 0;
+    uint64_t size_bytes = 0;
+    uint64_t staging_offset = 0;  // multiple of kStagingAlign
+};
+
+inline constexpr uint64_t kStagingAlign = 64;
+inline constexpr uint32_t kNoExpert = UINT32_MAX;
+
+class ExpertTable {
+public:
+    // Errors: invalid_input (duplicate or unreasonably sparse ids, unknown file or class, no
+    // extents), corrupt for an extent outside its file.
+    [[nodiscard]] static Result<ExpertTable> build(const StoreConfig& config);
+
+    [[nodiscard]] uint32_t size() const { return uint32_t(ids_.size()); }
+    [[nodiscard]] const std::vector<ExpertId>& ids() const { return ids_; }
+    [[nodiscard]] ExpertId id(uint32_t expert) const { return ids_[expert]; }
+    [[nodiscard]] const std::vector<uint8_t>& classes() const { return classes_; }
+    // kNoExpert for an id that is not in the table.
+    [[nodiscard]] uint32_t find(ExpertId id) const {
+        if (id.layer >= layers_.size() || id.index >= layers_[id.layer].count) return kNoExpert;
+        return numbers_[layers_[id.layer].begin + id.index];
+    }
+    // In the order in which they lie in the files.
+    [[nodiscard]] std::span<const ExpertPart> parts(uint32_t expert) const {
+        return std::span(parts_).subspan(part_begin_[expert],
+                                         part_begin_[expert + 1] - part_begin_[expert]);
+    }
+
+    // What the table of this config keeps in memory.
+    [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
+
+private:
+    struct Layer {
+        uint32_t begin = 0;  // in numbers_
+        uint32_t count = 0;
+    };
+
+    Status number(const StoreConfig& config);
+    void add_parts(const ExpertSource& source);
+
+    std::vector<ExpertId> ids_;
+    std::vector<uint8_t> classes_;
+    std::vector<uint32_t> part_begin_;
+    std::vector<ExpertPart> parts_;
+    std::vector<Layer> layers_;
+    std::vector<uint32_t> numbers_;
+};
+
+// A staging buffer holds the extents of any one expert.
+[[nodiscard]] uint64_t staging_buffer_bytes(const StoreConfig& config);
+
+}  // namespace colibri

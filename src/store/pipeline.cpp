@@ -1,0 +1,248 @@
+#include "store/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "platform/pread_reader.h"
+
+namespace colibri {
+
+namespace {
+
+// How soon a raised cancel token is noticed: nobody notifies a waiting consumer of it.
+constexpr std::chrono::milliseconds kCancelPoll{5};
+constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
+
+std::unique_ptr<Reader> make_reader(ReadSink& sink, const StoreConfig& config, uint32_t requests) {
+    if (config.make_reader) return config.make_reader(sink, requests);
+    return make_pread_reader(
+        sink,
+        {.threads = config.reader_threads, .queue_capacity = requests, .preadv = PreadvFunction()});
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const ExpertTable& table, const StoreConfig& config)
+    : table_(table), files_(config.files), landing_(config.landing), flights_(table.size()) {}
+
+Result<std::unique_ptr<Pipeline>> Pipeline::create(const ExpertTable& table,
+                                                   const StoreConfig& config) {
+    std::unique_ptr<Pipeline> pipeline(new Pipeline(table, config));
+    const uint32_t staging_count = std::max(1U, config.staging_buffers);
+    const uint64_t buffer_bytes = staging_buffer_bytes(config);
+    size_t parts_max = 0;
+    for (uint32_t expert = 0; expert < table.size(); ++expert)
+        parts_max = std::max(parts_max, table.parts(expert).size());
+    for (uint32_t i = 0; i < staging_count; ++i) {
+        Staging& staging = pipeline->staging_.emplace_back();
+        TRY(staging.buffer, AlignedBuffer::allocate(buffer_bytes));
+        staging.ranges.reserve(parts_max);
+        pipeline->free_staging_.push_back(staging_count - 1 - i);
+    }
+    pipeline->queue_.reserve(table.size());
+    pipeline->landing_queue_.reserve(staging_count);
+    pipeline->completions_.reserve(staging_count);
+    pipeline->reader_ = make_reader(*pipeline, config, staging_count);
+    for (uint32_t i = 0; i < std::max(1U, config.landing_threads); ++i)
+        pipeline->workers_.emplace_back([p = pipeline.get()] { p->landing_worker(); });
+    return pipeline;
+}
+
+Pipeline::~Pipeline() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    landing_came_.notify_all();
+    // Workers submit to the reader, the reader only queues for the workers: so the workers end
+    // first.
+    workers_.clear();
+    reader_.reset();
+}
+
+void Pipeline::request(std::span<const Order> orders) {
+    const std::lock_guard lock(mutex_);
+    for (const Order& order : orders) {
+        Flight& flight = flights_[order.expert];
+        flight.slot = order.slot;
+        if (flight.phase == Phase::reading && flight.unwanted) {
+            flight.unwanted = false;
+            continue;
+        }
+        CHECK(flight.phase == Phase::idle);
+        flight.phase = Phase::queued;
+        queue_.push_back(order.expert);
+    }
+    start_reads();
+}
+
+void Pipeline::assign(uint32_t expert, std::span<std::byte> slot) {
+    const std::lock_guard lock(mutex_);
+    Flight& flight = flights_[expert];
+    // An idle flight has failed already; its completion is on the way to the consumer.
+    if (flight.phase == Phase::idle) return;
+    flight.slot = slot;
+    if (flight.phase == Phase::arrived) start_landing(expert);
+}
+
+void Pipeline::start_reads() {
+    while (queue_begin_ < queue_.size() && !free_staging_.empty()) {
+        const uint32_t expert = queue_[queue_begin_++];
+        Flight& flight = flights_[expert];
+        flight.phase = Phase::reading;
+        flight.staging = free_staging_.back();
+        free_staging_.pop_back();
+        Staging& staging = staging_[flight.staging];
+        staging.expert = expert;
+        staging.ranges.clear();
+        for (const ExpertPart& part : table_.parts(expert))
+            staging.ranges.push_back(
+                {.file = files_[part.file].get(),
+                 .offset = part.offset,
+                 .out = staging.buffer.bytes().subspan(part.staging_offset, part.size_bytes)});
+        CHECK(reader_->submit({.tag = expert, .ranges = staging.ranges}));
+    }
+    if (queue_begin_ == queue_.size()) {
+        queue_.clear();
+        queue_begin_ = 0;
+    }
+}
+
+void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
+    const std::lock_guard lock(mutex_);
+    const auto expert = uint32_t(tag);
+    Flight& flight = flights_[expert];
+    counters_.retries += retries;
+    if (status) {
+        ++counters_.reads;
+        for (const ReadRange& range : staging_[flight.staging].ranges)
+            counters_.read_bytes += range.out.size();
+    }
+    if (stop_) return;
+    if (flight.unwanted) {
+        finish(expert);
+    } else if (!status) {
+        finish(expert);
+        complete(expert, std::move(status));
+    } else if (flight.slot.empty()) {
+        flight.phase = Phase::arrived;
+    } else {
+        start_landing(expert);
+    }
+}
+
+void Pipeline::start_landing(uint32_t expert) {
+    flights_[expert].phase = Phase::landing;
+    landing_queue_.push_back(expert);
+    landing_came_.notify_one();
+}
+
+void Pipeline::finish(uint32_t expert) {
+    Flight& flight = flights_[expert];
+    free_staging_.push_back(flight.staging);
+    flight = Flight{};
+    start_reads();
+}
+
+void Pipeline::complete(uint32_t expert, Status status) {
+    completions_.push_back({expert, std::move(status)});
+    completion_count_.store(uint32_t(completions_.size()), std::memory_order_release);
+    if (consumer_waits_) completion_came_.notify_one();
+}
+
+void Pipeline::landing_worker() {
+    std::vector<std::span<const std::byte>> raw;
+    std::unique_lock lock(mutex_);
+    while (true) {
+        landing_came_.wait(lock, [this] { return stop_ || !landing_queue_.empty(); });
+        if (stop_) return;
+        const uint32_t expert = landing_queue_.front();
+        landing_queue_.erase(landing_queue_.begin());
+        const Flight flight = flights_[expert];
+        lock.unlock();
+        Status status = land(expert, flight, raw);
+        lock.lock();
+        if (stop_) return;
+        finish(expert);
+        complete(expert, std::move(status));
+    }
+}
+
+Status Pipeline::land(uint32_t expert, const Flight& flight,
+                      std::vector<std::span<const std::byte>>& raw) const {
+    const std::span<const ExpertPart> parts = table_.parts(expert);
+    const std::span<const std::byte> bytes = staging_[flight.staging].buffer.bytes();
+    raw.resize(parts.size());
+    for (const ExpertPart& part : parts)
+        raw[part.raw_index] = bytes.subspan(part.staging_offset, part.size_bytes);
+    return landing_(table_.id(expert), raw, flight.slot);
+}
+
+void Pipeline::drain(std::vector<Completion>& completions) {
+    if (!has_completions()) return;
+    const std::lock_guard lock(mutex_);
+    std::move(completions_.begin(), completions_.end(), std::back_inserter(completions));
+    completions_.clear();
+    completion_count_.store(0, std::memory_order_relaxed);
+}
+
+void Pipeline::cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions) {
+    const std::lock_guard lock(mutex_);
+    for (; queue_begin_ < queue_.size(); ++queue_begin_) {
+        flights_[queue_[queue_begin_]] = Flight{};
+        dropped.push_back(queue_[queue_begin_]);
+    }
+    queue_.clear();
+    queue_begin_ = 0;
+    for (uint32_t i = 0; i < staging_.size(); ++i) {
+        const uint32_t expert = staging_[i].expert;
+        Flight& flight = flights_[expert];
+        if (flight.staging != i) continue;
+        if (flight.phase == Phase::reading && reader_->cancel(expert)) {
+            // An unwanted one was dropped by an earlier cancel() already.
+            if (!flight.unwanted) dropped.push_back(expert);
+            finish(expert);
+        } else if (flight.phase == Phase::reading && flight.slot.empty()) {
+            flight.unwanted = true;
+        } else if (flight.phase == Phase::arrived) {
+            finish(expert);
+        }
+    }
+    std::move(completions_.begin(), completions_.end(), std::back_inserter(completions));
+    completions_.clear();
+    completion_count_.store(0, std::memory_order_relaxed);
+}
+
+bool Pipeline::wait(const CancelToken* token) {
+    std::unique_lock lock(mutex_);
+    consumer_waits_ = true;
+    while (completions_.empty() && !is_cancelled(token))
+        completion_came_.wait_for(lock, kCancelPoll);
+    consumer_waits_ = false;
+    return !completions_.empty();
+}
+
+Pipeline::Counters Pipeline::counters() const {
+    const std::lock_guard lock(mutex_);
+    return counters_;
+}
+
+uint64_t Pipeline::memory_bytes(const StoreConfig& config) {
+    size_t parts_max = 0;
+    for (const ExpertSource& source : config.experts)
+        parts_max = std::max(parts_max, source.extents.size());
+    const uint64_t staging =
+        std::max(1U, config.staging_buffers) *
+        (staging_buffer_bytes(config) + sizeof(Staging) + parts_max * sizeof(ReadRange));
+    const uint64_t tables = config.experts.size() * (sizeof(Flight) + sizeof(uint32_t));
+    const uint64_t workers = std::max(1U, config.landing_threads) * kThreadStackBytes;
+    return staging + tables + workers + pread_reader_memory_bytes(config.reader_threads);
+}
+
+}  // namespace colibri

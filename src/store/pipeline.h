@@ -1,0 +1,124 @@
+// The threads between disk and slots: reads into staging buffers, landing from there into slots.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/cancel.h"
+#include "platform/reader.h"
+#include "store/expert_store.h"
+#include "store/expert_table.h"
+
+namespace colibri {
+
+// Decides nothing: what is read, in which order and into which slot is what the consumer's thread
+// asked for. All public functions are for that one thread.
+//
+// A read starts when a staging buffer is free, in the order of request(), even while its slot is
+// not known yet; it lands when both are there. Completed reads free their staging buffer and start
+// the next without waiting for the consumer.
+class Pipeline final : private ReadSink {
+public:
+    struct Order {
+        uint32_t expert = 0;
+        std::span<std::byte> slot;  // empty: not known yet
+    };
+    struct Completion {
+        uint32_t expert = 0;
+        Status status;
+    };
+    struct Counters {
+        uint64_t read_bytes = 0, reads = 0, retries = 0;
+    };
+
+    // `table` must outlive the pipeline; files and the landing function are taken from `config`.
+    // Errors: out_of_budget.
+    [[nodiscard]] static Result<std::unique_ptr<Pipeline>> create(const ExpertTable& table,
+                                                                  const StoreConfig& config);
+    ~Pipeline();
+
+    // Queues reads of experts that are neither queued nor on their way to a slot.
+    void request(std::span<const Order> orders);
+    // Names the slot of an expert that was requested without one.
+    void assign(uint32_t expert, std::span<std::byte> slot);
+    // Appends what has come since the last call.
+    void drain(std::vector<Completion>& completions);
+    // Drops what was not started (appended to `dropped`) and what has no slot. The rest lands in
+    // its slot. Afterwards only experts that have a slot will complete.
+    void cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions);
+    // Waits for a completion. False when `token` was raised meanwhile.
+    [[nodiscard]] bool wait(const CancelToken* token);
+    [[nodiscard]] bool has_completions() const {
+        return completion_count_.load(std::memory_order_acquire) > 0;
+    }
+    [[nodiscard]] Counters counters() const;
+
+    // What a pipeline keeps in memory.
+    [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
+
+private:
+    static constexpr uint32_t kNoStaging = UINT32_MAX;
+
+    enum class Phase : uint8_t {
+        idle,
+        queued,   // waits for a staging buffer
+        reading,  // with the reader
+        arrived,  // in staging, waits for its slot
+        landing,  // waits for a landing worker, or has one
+    };
+    struct Flight {
+        std::span<std::byte> slot;
+        uint32_t staging = kNoStaging;
+        Phase phase = Phase::idle;
+        bool unwanted = false;  // reading, and to be thrown away
+    };
+    struct Staging {
+        AlignedBuffer buffer;
+        std::vector<ReadRange> ranges;  // in file order
+        uint32_t expert = 0;
+    };
+
+    Pipeline(const ExpertTable& table, const StoreConfig& config);
+    void read_done(uint64_t tag, Status status, uint32_t retries) override;
+    void landing_worker();
+    [[nodiscard]] Status land(uint32_t expert, const Flight& flight,
+                              std::vector<std::span<const std::byte>>& raw) const;
+    // With mutex_ held:
+    void start_reads();
+    void start_landing(uint32_t expert);
+    void finish(uint32_t expert);
+    void complete(uint32_t expert, Status status);
+
+    const ExpertTable& table_;
+    const std::vector<std::shared_ptr<const File>> files_;
+    const LandingFunction landing_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable landing_came_;
+    std::condition_variable completion_came_;
+    bool stop_ = false;
+    bool consumer_waits_ = false;
+    std::vector<Flight> flights_;  // by expert
+    std::vector<Staging> staging_;
+    std::vector<uint32_t> free_staging_;
+    std::vector<uint32_t>
+        queue_;  // experts to read, in order; those before queue_begin_ are started
+    size_t queue_begin_ = 0;
+    std::vector<uint32_t>
+        landing_queue_;  // at most one entry for each staging buffer, oldest first
+    std::vector<Completion> completions_;
+    Counters counters_;
+    std::atomic<uint32_t> completion_count_{0};
+
+    std::unique_ptr<Reader> reader_;
+    std::vector<std::jthread> workers_;
+};
+
+}  // namespace colibri

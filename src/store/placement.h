@@ -1,0 +1,143 @@
+// Which expert is in which slot, and who has to leave: the store's decisions without its bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "store/expert_store.h"
+#include "store/policy.h"
+
+namespace colibri {
+
+inline constexpr uint32_t kNoSlot = UINT32_MAX;
+
+struct PlacementShape {
+    struct Pool {
+        uint32_t slots = 0;
+        uint32_t ring_slots = 0;
+    };
+    std::vector<ExpertId> ids;     // ascending; an expert's number is its place here
+    std::vector<uint8_t> classes;  // of each expert: index into pools
+    std::vector<Pool> pools;
+};
+
+using PolicyFactory = std::unique_ptr<Policy> (*)(uint32_t key_count);
+[[nodiscard]] std::unique_ptr<Policy> make_lru(uint32_t key_count);
+
+// Pure and single-threaded: its decisions follow from the calls alone, so a recorded run can be
+// replayed.
+//
+// Life of a slot: empty -> reading (assigned; bytes on their way) -> ready -> empty again by
+// eviction, failure or, in the ring, release. A slot is pinned while the open stream still has to
+// hand its expert out, and held while a lease is out; neither can be evicted, and a reading slot
+// cannot either.
+//
+// Slots are numbered through all pools: a pool's cache slots, then its ring slots.
+class Placement {
+public:
+    struct Assignment {
+        uint32_t expert = 0;
+        uint32_t slot = 0;
+    };
+
+    explicit Placement(PlacementShape shape, PolicyFactory make_policy = make_lru);
+
+    // Opens a stream over experts (ascending, unique; the previous stream is closed). Experts with
+    // a slot are hits, the others misses. Misses get slots in ascending order: an empty cache slot,
+    // else (decode only) the policy's victim, else a ring slot, else they wait for a release.
+    void open(StreamKind kind, std::span<const uint32_t> members);
+    // The expert's bytes arrived. True when the open stream waits for it.
+    bool land(uint32_t expert);
+    // They could not be had: the slot, if it had one, is empty again. True when the open stream
+    // waits for it (which must be closed then).
+    bool fail(uint32_t expert);
+    // An assigned read was dropped before it started. Only on the way to close().
+    void cancel(uint32_t expert);
+    // The open stream hands out a lease of a landed member.
+    void take(uint32_t expert);
+    // A lease came back.
+    void release(uint32_t expert);
+    // Ends the stream. What it did not hand out is no longer protected. A decode stream touches its
+    // members in ascending order; a scan leaves recency alone.
+    void close();
+
+    // Slots given out since the last clear_assignments(), in order.
+    [[nodiscard]] std::span<const Assignment> assignments() const { return assignments_; }
+    void clear_assignments() { assignments_.clear(); }
+    // Misses of the last open(), ascending.
+    [[nodiscard]] std::span<const uint32_t> missed() const { return missed_; }
+
+    [[nodiscard]] bool is_open() const { return open_; }
+    [[nodiscard]] uint32_t slot_of(uint32_t expert) const { return slot_of_[expert]; }
+    [[nodiscard]] uint32_t expert_in(uint32_t slot) const { return slots_[slot].expert; }
+    [[nodiscard]] bool is_landed(uint32_t expert) const {
+        return slot_of_[expert] != kNoSlot && slots_[slot_of_[expert]].landed;
+    }
+    [[nodiscard]] uint32_t undelivered() const { return undelivered_count_; }
+    [[nodiscard]] uint32_t reading() const { return reading_; }
+    [[nodiscard]] uint32_t resident() const { return resident_; }
+    [[nodiscard]] uint32_t held() const { return held_; }
+    [[nodiscard]] uint64_t hits() const { return hits_; }
+    [[nodiscard]] uint64_t misses() const { return misses_; }
+    [[nodiscard]] uint64_t evictions() const { return evictions_; }
+    // Leases that may be out while the next expert is awaited, for a stream of this kind: one slot
+    // of the smallest pool must be left to move on.
+    [[nodiscard]] uint32_t max_held(StreamKind kind) const {
+        return kind == StreamKind::decode ? max_held_decode_ : max_held_scan_;
+    }
+
+    // What the placement of this config keeps in memory, the event log aside.
+    [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
+
+    void record_events(bool on) { recording_ = on; }
+    [[nodiscard]] std::vector<StoreEvent> take_events();
+
+private:
+    struct Slot {
+        uint32_t expert = 0;
+        uint32_t pins = 0;  // by the open stream and by leases
+        bool landed = false;
+        bool ring = false;
+    };
+    struct Pool {
+        std::vector<uint32_t> free_cache, free_ring;
+        std::unique_ptr<Policy> policy;
+        std::vector<uint32_t>
+            waiting;  // misses of the open stream in order; those before `placed` got a slot
+        size_t placed = 0;
+    };
+
+    void log(StoreEvent::Kind kind, uint32_t expert) {
+        if (recording_) events_.push_back({kind, ids_[expert]});
+    }
+    void log(StoreEvent::Kind kind) {
+        if (recording_) events_.push_back({kind, {}});
+    }
+    void compute_max_held(std::span<const PlacementShape::Pool> pools);
+    uint32_t find_slot(Pool& pool);
+    void fill_slots(Pool& pool);
+    void pin(uint32_t expert);
+    void unpin(uint32_t expert);
+    void empty_slot(uint32_t expert);
+
+    std::vector<ExpertId> ids_;
+    std::vector<uint8_t> classes_;
+    std::vector<uint32_t> slot_of_;
+    std::vector<uint8_t> undelivered_;  // by expert: asked for by the open stream, not yet taken
+    std::vector<Slot> slots_;
+    std::vector<Pool> pools_;
+
+    bool open_ = false;
+    StreamKind kind_ = StreamKind::decode;
+    std::vector<uint32_t> members_, missed_;
+    std::vector<Assignment> assignments_;
+    uint32_t undelivered_count_ = 0, reading_ = 0, resident_ = 0, held_ = 0;
+    uint64_t hits_ = 0, misses_ = 0, evictions_ = 0;
+    uint32_t max_held_decode_ = 1, max_held_scan_ = 1;
+    bool recording_ = false;
+    std::vector<StoreEvent> events_;
+};
+
+}  // namespace colibri
