@@ -139,12 +139,14 @@ class Tree:
             listed = subprocess.run(command, cwd=self.root, capture_output=True, check=True)
             return [p for p in listed.stdout.decode().split("\0") if p]
         except (OSError, subprocess.CalledProcessError):
-            return [
-                os.path.relpath(os.path.join(folder, name), self.root)
-                for folder, folders, names in os.walk(self.root)
-                if not folders.__setitem__(slice(None), [f for f in folders if f[0] != "."])
-                for name in names
-            ]
+            return list(self.walk())
+
+    def walk(self):
+        """What git would list, where there is no git: everything but hidden and build folders."""
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [f for f in folders if f[0] != "." and f not in ("build", "__pycache__")]
+            for name in names:
+                yield os.path.relpath(os.path.join(folder, name), self.root)
 
     @staticmethod
     def is_text(path):
