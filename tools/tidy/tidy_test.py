@@ -96,6 +96,10 @@ class TidyTest(unittest.TestCase):
         text = '#include "base/error.h"\n#include <nlohmann/json.hpp>\n'
         self.assert_breaks("fence", "src/base/error.cpp", {"src/base/error.cpp": text})
 
+    def test_unit_tests_may_include_what_tests_may(self):
+        text = '#include "base/error.h"\n#include <nlohmann/json.hpp>\n'
+        self.assertEqual([], check({"src/base/error_test.cpp": text})[0])
+
     def test_outside_header_that_no_rule_names(self):
         text = '#include "base/error.h"\n#include <boost/asio.hpp>\n'
         self.assert_breaks("fence", "src/base/error.cpp", {"src/base/error.cpp": text})
