@@ -1,0 +1,101 @@
+// Weight matrices in the order in which kernels multiply them: the tile16 layout.
+//
+// A matrix maps `columns` inputs to `rows` outputs: y[o] = sum over k of W[o,k] x[k]. Rows are cut into blocks
+// of 16 (padded with zero rows); SIMD lanes are rows, never columns, so no kernel ever sums across lanes.
+//
+//   f32, bf16, fp8   data[block][column][16 rows]
+//   int8             data[block][quad][16 rows][4 columns], a quad being 4 neighboring columns
+//   int4             data[block][group][pair][16 rows][4 columns]: one byte holds, of its group, column
+//                    4*pair+j in the low nibble and column half+4*pair+j in the high one, where half is half of the
+//                    group's padded width; a nibble is the value plus 8 (padding: 8)
+//   scales           float scales[block][group][16 rows]
+//
+// Groups run along columns. `group` = columns per scale; 0 means one scale per row (int8, int4) or none
+// (f32, bf16). Where a kernel needs groups and the format has none it uses 256 columns ("row formats",
+// DESIGN section 6). The last group may be narrower; integer formats pad its width with zeros to a multiple of 8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+
+namespace colibri {
+
+enum class WeightKind : uint8_t { f32, bf16, fp8, int8, int4 };
+
+inline constexpr uint32_t kTileRows = 16;
+inline constexpr uint32_t kRowFormatGroup = 256;  // activation group of formats with one scale per row
+
+struct WeightFormat {
+    WeightKind kind = WeightKind::f32;
+    uint32_t group = 0;  // columns per scale, a multiple of 8; 0: per row (integers) or unscaled (floats)
+
+    friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
+};
+
+// "int4-g64", "int8-row", "fp8-g128", "bf16", "f32".
+[[nodiscard]] std::string to_string(WeightFormat format);
+
+[[nodiscard]] constexpr bool is_integer(WeightKind kind) {
+    return kind == WeightKind::int8 || kind == WeightKind::int4;
+}
+
+// Sizes of a tile16 matrix. All derived; cheap to make.
+struct TileShape {
+    WeightFormat format;
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+
+    [[nodiscard]] constexpr uint32_t blocks() const { return ceil_div(rows, kTileRows); }
+    // Columns of one activation group (integer path) or one scale (float path).
+    [[nodiscard]] constexpr uint32_t group_columns() const {
+        if (format.group != 0) return format.group;
+        return is_integer(format.kind) ? kRowFormatGroup : columns;
+    }
+    [[nodiscard]] constexpr uint32_t groups() const { return ceil_div(columns, group_columns()); }
+    // Stored columns: as `columns` for floats; the last group rounded up to 8 for integers.
+    [[nodiscard]] constexpr uint32_t padded_columns() const {
+        if (!is_integer(format.kind)) return columns;
+        const uint32_t full = (groups() - 1) * group_columns();
+        return full + round_up(columns - full, 8U);
+    }
+    [[nodiscard]] constexpr uint32_t scale_groups() const {
+        if (format.group != 0) return groups();
+        return is_integer(format.kind) ? 1 : 0;
+    }
+    [[nodiscard]] constexpr uint64_t block_bytes() const {
+        const uint64_t cells = uint64_t(padded_columns()) * kTileRows;
+        switch (format.kind) {
+            case WeightKind::f32: return cells * 4;
+            case WeightKind::bf16: return cells * 2;
+            case WeightKind::fp8:
+            case WeightKind::int8: return cells;
+            case WeightKind::int4: return cells / 2;
+        }
+        return 0;
+    }
+    // Multiples of 64, so that data and scales of neighboring matrices stay aligned.
+    [[nodiscard]] constexpr uint64_t data_bytes() const {
+        return round_up(block_bytes() * blocks(), uint64_t(64));
+    }
+    [[nodiscard]] constexpr uint64_t scale_bytes() const {
+        return uint64_t(blocks()) * scale_groups() * kTileRows * sizeof(float);
+    }
+    [[nodiscard]] constexpr uint64_t total_bytes() const { return data_bytes() + scale_bytes(); }
+};
+
+// A matrix somewhere in memory: data first, scales right behind (at data_bytes()). Does not own. 64-byte aligned.
+struct MatrixView {
+    TileShape shape;
+    const std::byte* data = nullptr;
+
+    [[nodiscard]] const float* scales() const {
+        return shape.scale_groups() == 0
+                   ? nullptr
+                   : reinterpret_cast<const float*>(data + shape.data_bytes());
+    }
+};
+
+}  // namespace colibri
