@@ -1,0 +1,77 @@
+// Binds a checkpoint to a spec: which tensor plays which role, in which stored form, and where it will lie in memory.
+//
+// Binding reads no tensor data. It is done twice with the same code: once to learn sizes for the plan, once with the arena's address to get
+// the final views.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/notices.h"
+#include "format/checkpoint.h"
+#include "load/matrix_source.h"
+#include "load/weights.h"
+#include "model/spec.h"
+#include "store/expert_store.h"
+
+namespace colibri {
+
+// One piece of the arena to fill at load.
+struct FillJob {
+    enum class Kind : uint8_t {
+        matrix,      // the whole matrix, tile16
+        vector,      // rows of f32: norms and biases (source.shape.rows elements)
+        key_up,      // per head: the first `rows_used` rows of each head, transposed
+        value_up,    // per head: the other rows
+    };
+    Kind kind = Kind::matrix;
+    MatrixSource source;
+    std::byte* out = nullptr;
+    // key_up, value_up: source has heads * head_rows rows.
+    uint32_t heads = 0, head_rows = 0, first_row = 0, rows_used = 0;
+    TileShape head_shape;
+    uint64_t head_stride_bytes = 0;
+    float* column_scales = nullptr;    // key_up of scaled formats
+};
+
+// The routed experts of one layer.
+struct ExpertLayer {
+    uint32_t layer = 0;                // as in ExpertId
+    uint32_t experts = 0;
+    uint32_t slot_class = 0;
+    ExpertLayout layout;
+    // [expert][gate, up, down]
+    std::vector<std::array<MatrixSource, 3>> sources;
+};
+
+struct BoundModel {
+    ModelWeights weights;
+    std::vector<FillJob> jobs;
+    std::vector<ExpertLayer> expert_layers;
+    std::vector<uint64_t> slot_class_bytes;      // at most 4
+    uint64_t dense_bytes = 0;                    // of the arena
+    bool indexers_present = true;                // false: a checkpoint without indexer tensors
+    bool draft_present = false;
+};
+
+struct BindOptions {
+    bool draft_head = false;
+    bool dense_attention = false;   // accept a missing indexer beyond index_topk positions
+    std::byte* arena = nullptr;     // null: sizes only
+};
+
+// Errors name the first tensor that is missing or unfit. Tensors that no role claims are reported once.
+[[nodiscard]] Result<BoundModel> bind_model(const ModelSpec& spec, const Checkpoint& checkpoint,
+                                            const BindOptions& options, Notices& notices);
+
+// Reads and re-tiles everything that stays resident, through a staging buffer of `staging_bytes` (at least one row block of the
+// widest matrix). `progress(done, total)` counts bytes read.
+class ThreadPool;
+[[nodiscard]] Status fill_dense(const Checkpoint& checkpoint, const std::vector<FillJob>& jobs, ThreadPool& pool,
+                                const std::function<void(uint64_t, uint64_t)>& progress);
+inline constexpr uint64_t kFillStagingBytes = 1 << 20;
+
+}  // namespace colibri
