@@ -11,6 +11,7 @@ namespace colibri {
 using Bytes16 = uint8_t __attribute__((vector_size(16)));
 using Words8 = uint16_t __attribute__((vector_size(16)));
 using Dwords4 = uint32_t __attribute__((vector_size(16)));
+using Qwords2 = uint64_t __attribute__((vector_size(16)));
 
 template <class V>
 [[nodiscard]] inline V load_vector(const void* p) {

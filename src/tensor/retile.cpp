@@ -141,6 +141,13 @@ uint8_t packed_code(const BlockRows& rows, uint32_t columns, uint32_t row, uint3
     return uint8_t(kBits == 2 ? code + 6 : code);
 }
 
+template <class Word>
+uint64_t load_word(const std::byte* p) {
+    Word word = 0;
+    std::memcpy(&word, p, sizeof word);
+    return word;
+}
+
 // Sixteen output bytes of one row: low nibbles from columns `low` on, high ones from `high` on;
 // `used` of the sixteen exist in the group, what the others hold does not matter.
 template <uint32_t kBits>
@@ -157,14 +164,17 @@ Bytes16 nibble_pairs(const BlockRows& rows, uint32_t columns, uint32_t row, uint
                            packed_code<kBits>(rows, columns, row, high + i) << 4);
         return v;
     }
-    Bytes16 packed{};
-    std::memcpy(&packed, rows.at(row, low / kPerByte), kBytes);
-    std::memcpy(reinterpret_cast<char*>(&packed) + kBytes, rows.at(row, high / kPerByte), kBytes);
+    const std::byte* first = rows.at(row, low / kPerByte);
+    const std::byte* second = rows.at(row, high / kPerByte);
     if constexpr (kBits == 4) {
+        const auto packed = std::bit_cast<Bytes16>(
+            Qwords2{load_word<uint64_t>(first), load_word<uint64_t>(second)});
         const Bytes16 even = packed & 15;
         const Bytes16 odd = packed >> 4;
         return interleave_low(even, odd) | (interleave_high(even, odd) << 4);
     } else {
+        const auto packed = std::bit_cast<Bytes16>(
+            Qwords2{load_word<uint32_t>(first) | load_word<uint32_t>(second) << 32, 0});
         const Bytes16 pairs01 = interleave_low(packed & 3, (packed >> 2) & 3);
         const Bytes16 pairs23 = interleave_low((packed >> 4) & 3, packed >> 6);
         const auto a = std::bit_cast<Words8>(pairs01);
