@@ -62,8 +62,9 @@ struct Kernels {
 
     // Float path, one entry per WeightKind: for every scale group ascending p = 0, p = fma(q[k],
     // x[k], p) for k ascending, then acc = fma(p, s, acc) from acc = 0. Formats without groups are
-    // one group (over all columns); unscaled ones have s = 1, i.e. the result is p itself (fma(p,
-    // 1, 0)). int8/int4 with group 0: one group over all columns with the row's scale.
+    // one group (over all columns); unscaled ones have s = 1, i.e. the result is fma(p, 1, 0): p
+    // itself, with -0 made +0. int8/int4 with group 0: one group over all columns with the row's
+    // scale. Matrices hold no NaN codes (retile_fp8 refuses them).
     using FloatProduct = void (*)(const MatrixView& weights, FloatRows x, uint32_t row_count,
                                   OutputRows y, uint32_t block_begin, uint32_t block_end);
     std::array<FloatProduct, 5> float_product{};
@@ -72,7 +73,7 @@ struct Kernels {
     // float per 16-row block and column, column_scales[block * columns + k]. w = q[k] * s
     // (rounded), acc = fma(w, x[k], acc), k ascending from 0. Only fp8 and int8 (data in the
     // [block][column][16] order for BOTH kinds here: int8 is stored like fp8, one signed byte per
-    // cell; `weights.shape.format.group` is ignored).
+    // cell, blocks 16 * columns bytes apart; `weights.shape.format.group` is ignored).
     using ColumnScaledProduct = void (*)(const MatrixView& weights, const float* column_scales,
                                          FloatRows x, uint32_t row_count, OutputRows y,
                                          uint32_t block_begin, uint32_t block_end);
@@ -130,10 +131,10 @@ struct Kernels {
 
     // Scores of heads that share a key. queries is dimension-major: queries[d * head_stride + h];
     // score[i * head_stride + h] = chain over d ascending of fma(query[d][h], keys.rows[i][d], acc)
-    // from 0, times `factor` at the end (one rounding). head_stride is a multiple of 16 (padding
-    // heads are computed and ignored).
-    void (*shared_key_scores)(const float* queries, uint32_t head_stride, uint32_t dims,
-                              KeyRows keys, float factor, float* scores) = nullptr;
+    // from 0, times `factor` at the end (one rounding), for h < heads; +0 for the padding heads
+    // [heads, head_stride). head_stride is a multiple of 16; queries must be readable there too.
+    void (*shared_key_scores)(const float* queries, uint32_t head_stride, uint32_t heads,
+                              uint32_t dims, KeyRows keys, float factor, float* scores) = nullptr;
 
     // Softmax over scores as shared_key_scores leaves them, one lane per head, all head_stride
     // lanes. maxima[h] = maximum over the keys (as `maximum`).

@@ -1,0 +1,19 @@
+#include "kernels/entries.h"
+#include "kernels/tables.h"
+
+namespace colibri {
+
+const Kernels* avx2_table() {
+    static const Kernels table = [] {
+        Kernels made;
+        made.isa = Isa::avx2;
+        avx2::set_matmul_entries(made);
+        avx2::set_quantize_entries(made);
+        avx2::set_vector_entries(made);
+        avx2::set_attention_entries(made);
+        return made;
+    }();
+    return &table;
+}
+
+}  // namespace colibri

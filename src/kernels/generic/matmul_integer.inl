@@ -1,0 +1,251 @@
+// Integer path of the matrix products, written once for every instruction set (S = its Simd).
+//
+// Integer sums of a group are exact, so their order is free; each group's sum then joins its
+// output's one float chain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace colibri::generic {
+
+template <class S>
+constexpr int integer_tile_blocks(int rows) {
+    const int vectors = int(S::kRegisters / S::kRegistersPerVector);
+    if (vectors >= 32) return rows == 1 ? 8 : 4;
+    return rows == 1 ? 2 : 1;
+}
+
+template <class S>
+constexpr int kIntegerRowsMax = S::kRegisters / S::kRegistersPerVector >= 32 ? 6 : 4;
+
+struct IntegerTask {
+    const MatrixView* weights;
+    QuantizedRows x;
+    uint32_t row_count;
+    OutputRows y;
+};
+
+// kBlocks row blocks by kRows activation rows.
+template <class S, WeightKind kKind, int kBlocks, int kRows>
+class IntegerTile {
+    using Float = typename S::Float;
+    using Int = typename S::Int;
+    static constexpr bool kNibbles = kKind == WeightKind::int4;
+    // What one unit of activation adds to a sum beyond its product with the weight.
+    static constexpr int32_t kOffset = kNibbles ? 8 : S::kInt8Offset;
+
+public:
+    IntegerTile(const IntegerTask& task, uint32_t row, uint32_t block)
+        : task_(task),
+          shape_(task.weights->shape),
+          block_(block),
+          block_stride_(shape_.block_bytes()),
+          data_(task.weights->data + block_stride_ * block),
+          values_(task.x.values + size_t(row) * task.x.value_stride),
+          scales_(task.x.scales + size_t(row) * task.x.group_stride),
+          sums_(task.x.sums + size_t(row) * task.x.group_stride),
+          y_(task.y.values + size_t(row) * task.y.stride) {}
+
+    void compute() {
+        Float acc[kBlocks][kRows];
+        for (int b = 0; b < kBlocks; ++b)
+            for (int r = 0; r < kRows; ++r) acc[b][r] = S::zero();
+        const bool per_row = shape_.format.group == 0;
+        const uint32_t columns = shape_.padded_columns();
+        const uint32_t group = shape_.group_columns();
+        for (uint32_t begin = 0, g = 0; begin < columns; begin += group, ++g) {
+            const uint32_t width = columns - begin < group ? columns - begin : group;
+            Int isum[kBlocks][kRows];
+            start_sums(g, isum);
+            if constexpr (kNibbles) {
+                add_nibbles(begin, width, isum);
+            } else {
+                add_bytes(begin, width, isum);
+            }
+            if (per_row) {
+                fold<true>(g, isum, acc);
+            } else {
+                fold<false>(g, isum, acc);
+            }
+        }
+        store(per_row, acc);
+    }
+
+private:
+    [[gnu::always_inline]] void start_sums(uint32_t group, Int (&isum)[kBlocks][kRows]) const {
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+            const Int start = kOffset == 0
+                                  ? S::zero_int()
+                                  : S::broadcast_int(-kOffset * sums_[group_place(r, group)]);
+#pragma GCC unroll 8
+            for (int b = 0; b < kBlocks; ++b) isum[b][r] = start;
+        }
+    }
+
+    [[gnu::always_inline]] void add_bytes(uint32_t begin, uint32_t width,
+                                          Int (&isum)[kBlocks][kRows]) const {
+        const std::byte* quad = data_ + size_t(begin) * kTileRows;
+        const int8_t* values = values_ + begin;
+        for (uint32_t left = width / 4; left != 0; --left) {
+            typename S::Bytes weights[kBlocks];
+#pragma GCC unroll 8
+            for (int b = 0; b < kBlocks; ++b)
+                weights[b] = S::load_int8_weights(quad + size_t(b) * block_stride_);
+#pragma GCC unroll 8
+            for (int r = 0; r < kRows; ++r) {
+                const auto activations = S::broadcast_quad(values + value_place(r));
+#pragma GCC unroll 8
+                for (int b = 0; b < kBlocks; ++b)
+                    isum[b][r] = S::dot_int8(isum[b][r], weights[b], activations);
+            }
+            quad += 64;
+            values += 4;
+        }
+    }
+
+    [[gnu::always_inline]] void add_nibbles(uint32_t begin, uint32_t width,
+                                            Int (&isum)[kBlocks][kRows]) const {
+        const uint32_t half = width / 2;
+        const std::byte* pair = data_ + size_t(begin) * kTileRows / 2;
+        const int8_t* values = values_ + begin;
+        constexpr uint32_t kPairsMax = S::kPartialProducts / 2;
+        for (uint32_t left = half / 4; left != 0;) {
+            const uint32_t pairs = left < kPairsMax ? left : kPairsMax;
+            left -= pairs;
+            typename S::Partial partial[kBlocks][kRows];
+#pragma GCC unroll 8
+            for (int b = 0; b < kBlocks; ++b)
+#pragma GCC unroll 8
+                for (int r = 0; r < kRows; ++r) partial[b][r] = S::zero_partial();
+            for (uint32_t i = 0; i < pairs; ++i) {
+                add_pair(pair, values, half, partial);
+                pair += 64;
+                values += 4;
+            }
+#pragma GCC unroll 8
+            for (int b = 0; b < kBlocks; ++b)
+#pragma GCC unroll 8
+                for (int r = 0; r < kRows; ++r)
+                    isum[b][r] = S::add_partial(isum[b][r], partial[b][r]);
+        }
+    }
+
+    [[gnu::always_inline]] void add_pair(const std::byte* pair, const int8_t* values, uint32_t half,
+                                         typename S::Partial (&partial)[kBlocks][kRows]) const {
+        typename S::Bytes low[kBlocks];
+        typename S::Bytes high[kBlocks];
+#pragma GCC unroll 8
+        for (int b = 0; b < kBlocks; ++b) {
+            const auto both = S::load_int(pair + size_t(b) * block_stride_);
+            low[b] = S::low_nibbles(both);
+            high[b] = S::high_nibbles(both);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+            const auto first = S::broadcast_quad(values + value_place(r));
+            const auto second = S::broadcast_quad(values + value_place(r) + half);
+#pragma GCC unroll 8
+            for (int b = 0; b < kBlocks; ++b) {
+                partial[b][r] = S::dot_nibbles(partial[b][r], low[b], first);
+                partial[b][r] = S::dot_nibbles(partial[b][r], high[b], second);
+            }
+        }
+    }
+
+    template <bool kPerRow>
+    [[gnu::always_inline]] void fold(uint32_t group, const Int (&isum)[kBlocks][kRows],
+                                     Float (&acc)[kBlocks][kRows]) const {
+#pragma GCC unroll 8
+        for (int b = 0; b < kBlocks; ++b) {
+            Float weight_scale = S::zero();
+            if constexpr (!kPerRow)
+                weight_scale = S::load(task_.weights->scales() + scale_place(b, group));
+#pragma GCC unroll 8
+            for (int r = 0; r < kRows; ++r) {
+                Float scale = S::broadcast(scales_[group_place(r, group)]);
+                if constexpr (!kPerRow) scale = S::mul(weight_scale, scale);
+                acc[b][r] = S::fma(S::to_float(isum[b][r]), scale, acc[b][r]);
+            }
+        }
+    }
+
+    void store(bool per_row, const Float (&acc)[kBlocks][kRows]) const {
+        for (int b = 0; b < kBlocks; ++b) {
+            const uint32_t first = (block_ + uint32_t(b)) * kTileRows;
+            const uint32_t left = shape_.rows - first;
+            for (int r = 0; r < kRows; ++r) {
+                Float value = acc[b][r];
+                if (per_row)
+                    value = S::mul(value, S::load(task_.weights->scales() + scale_place(b, 0)));
+                float* y = y_ + size_t(r) * task_.y.stride + first;
+                if (left >= kTileRows) {
+                    S::store(y, value);
+                } else {
+                    S::store_tail(y, value, left);
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] size_t value_place(int row) const { return size_t(row) * task_.x.value_stride; }
+    [[nodiscard]] size_t group_place(int row, uint32_t group) const {
+        return size_t(row) * task_.x.group_stride + group;
+    }
+    [[nodiscard]] size_t scale_place(int block, uint32_t group) const {
+        return (size_t(block_ + uint32_t(block)) * shape_.scale_groups() + group) * kTileRows;
+    }
+
+    const IntegerTask& task_;
+    const TileShape& shape_;
+    uint32_t block_;
+    size_t block_stride_;
+    const std::byte* data_;
+    const int8_t* values_;
+    const float* scales_;
+    const int32_t* sums_;
+    float* y_;
+};
+
+template <class S, WeightKind kKind, int kBlocks, int kRows>
+[[gnu::noinline]] void integer_tile(const IntegerTask& task, uint32_t row, uint32_t block) {
+    IntegerTile<S, kKind, kBlocks, kRows>(task, row, block).compute();
+}
+
+// All whole tiles of kRows rows from `row` on; returns the first row that is left.
+template <class S, WeightKind kKind, int kRows>
+COLIBRI_SIMD uint32_t integer_tiles(const IntegerTask& task, uint32_t row, uint32_t begin,
+                                    uint32_t end) {
+    if constexpr (kRows <= kIntegerRowsMax<S>) {
+        constexpr int kBlocks = integer_tile_blocks<S>(kRows);
+        for (; task.row_count - row >= uint32_t(kRows); row += kRows) {
+            uint32_t block = begin;
+            for (; end - block >= uint32_t(kBlocks); block += kBlocks)
+                integer_tile<S, kKind, kBlocks, kRows>(task, row, block);
+            for (; block < end; ++block) integer_tile<S, kKind, 1, kRows>(task, row, block);
+        }
+    }
+    return row;
+}
+
+template <class S, WeightKind kKind>
+void integer_product(const MatrixView& weights, QuantizedRows x, uint32_t row_count, OutputRows y,
+                     uint32_t block_begin, uint32_t block_end) {
+    const IntegerTask task{&weights, x, row_count, y};
+    // Strips, so that a strip's weights stay in the cache while all rows pass over it.
+    constexpr uint32_t kStripBlocks = 8;
+    for (uint32_t begin = block_begin; begin < block_end; begin += kStripBlocks) {
+        const uint32_t end = block_end - begin < kStripBlocks ? block_end : begin + kStripBlocks;
+        uint32_t row = 0;
+        row = integer_tiles<S, kKind, 6>(task, row, begin, end);
+        row = integer_tiles<S, kKind, 4>(task, row, begin, end);
+        row = integer_tiles<S, kKind, 3>(task, row, begin, end);
+        row = integer_tiles<S, kKind, 2>(task, row, begin, end);
+        integer_tiles<S, kKind, 1>(task, row, begin, end);
+    }
+}
+
+}  // namespace colibri::generic

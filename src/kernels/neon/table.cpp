@@ -1,0 +1,19 @@
+#include "kernels/entries.h"
+#include "kernels/tables.h"
+
+namespace colibri {
+
+const Kernels* neon_table() {
+    static const Kernels table = [] {
+        Kernels made;
+        made.isa = Isa::neon;
+        neon::set_matmul_entries(made);
+        neon::set_quantize_entries(made);
+        neon::set_vector_entries(made);
+        neon::set_attention_entries(made);
+        return made;
+    }();
+    return &table;
+}
+
+}  // namespace colibri

@@ -1,0 +1,19 @@
+#include "kernels/entries.h"
+#include "kernels/tables.h"
+
+namespace colibri {
+
+const Kernels* reference_table() {
+    static const Kernels table = [] {
+        Kernels made;
+        made.isa = Isa::reference;
+        reference::set_matmul_entries(made);
+        reference::set_quantize_entries(made);
+        reference::set_vector_entries(made);
+        reference::set_attention_entries(made);
+        return made;
+    }();
+    return &table;
+}
+
+}  // namespace colibri
