@@ -135,9 +135,17 @@ public:
         : sink_(sink), preadv_(std::move(options.preadv)), queue_capacity_(options.queue_capacity) {
         if (!preadv_) preadv_ = ::preadv;
         queue_.reserve(queue_capacity_);
-        const uint32_t threads = std::max(1U, options.threads);
-        threads_.reserve(threads);
-        for (uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    }
+
+    Status start(uint32_t threads) {
+        try {
+            while (threads_.size() < threads) threads_.emplace_back([this] { work(); });
+        } catch (const std::system_error& error) {
+            return fail(ErrorKind::out_of_budget,
+                        fmt::format("the system refused reader thread {} of {}: {}",
+                                    threads_.size() + 1, threads, error.what()));
+        }
+        return {};
     }
 
     ~PreadReader() override {
@@ -194,8 +202,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Reader> make_pread_reader(ReadSink& sink, PreadReaderOptions options) {
-    return std::make_unique<PreadReader>(sink, std::move(options));
+Result<std::unique_ptr<Reader>> make_pread_reader(ReadSink& sink, PreadReaderOptions options) {
+    const uint32_t threads = std::max(1U, options.threads);
+    auto reader = std::make_unique<PreadReader>(sink, std::move(options));
+    TRY_STATUS(reader->start(threads));
+    return std::unique_ptr<Reader>(std::move(reader));
 }
 
 uint64_t pread_reader_memory_bytes(uint32_t threads) {

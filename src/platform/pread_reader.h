@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/error.h"
 #include "platform/reader.h"
 
 namespace colibri {
@@ -23,8 +24,10 @@ struct PreadReaderOptions {
 };
 
 // Continues short reads, retries EINTR, EAGAIN (for at most a second) and, once for each merged
-// read, EIO. `sink` must outlive the reader.
-[[nodiscard]] std::unique_ptr<Reader> make_pread_reader(ReadSink& sink, PreadReaderOptions options);
+// read, EIO. `sink` must outlive the reader. Errors: out_of_budget when the system refuses a
+// thread.
+[[nodiscard]] Result<std::unique_ptr<Reader>> make_pread_reader(ReadSink& sink,
+                                                                PreadReaderOptions options);
 
 // What such a reader keeps in memory.
 [[nodiscard]] uint64_t pread_reader_memory_bytes(uint32_t threads);

@@ -31,13 +31,6 @@ uint64_t slot_count(const SlotClass& slot_class) {
     return uint64_t(slot_class.slots) + slot_class.ring_slots;
 }
 
-PlacementShape placement_shape(const ExpertTable& table, const StoreConfig& config) {
-    PlacementShape shape{.ids = table.ids(), .classes = table.classes(), .pools = {}};
-    for (const SlotClass& slot_class : config.classes)
-        shape.pools.push_back({.slots = slot_class.slots, .ring_slots = slot_class.ring_slots});
-    return shape;
-}
-
 std::string name(ExpertId id) {
     return fmt::format("layer {} expert {}", id.layer, id.index);
 }
@@ -48,7 +41,7 @@ std::string name(ExpertId id) {
 struct ExpertStore::Impl {
     Impl(ExpertTable experts, const StoreConfig& config)
         : table(std::move(experts)),
-          placement(placement_shape(table, config)),
+          placement(placement_shape(table, config.classes)),
           memory_bytes(store_memory_bytes(config)) {}
 
     Status allocate(const StoreConfig& config);

@@ -65,7 +65,7 @@ struct StoreConfig {
     uint32_t staging_buffers =
         4;  // reads in flight or waiting to land, each of the largest expert's raw size
     // Empty: pread threads. `requests` is how many may be submitted at once.
-    std::function<std::unique_ptr<Reader>(ReadSink& sink, uint32_t requests)> make_reader;
+    std::function<Result<std::unique_ptr<Reader>>(ReadSink& sink, uint32_t requests)> make_reader;
 };
 
 // What a store of this config keeps in memory (slots, ring, staging, tables): the planner's number.

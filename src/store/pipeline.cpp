@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -19,7 +20,8 @@ namespace {
 constexpr std::chrono::milliseconds kCancelPoll{5};
 constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
 
-std::unique_ptr<Reader> make_reader(ReadSink& sink, const StoreConfig& config, uint32_t requests) {
+Result<std::unique_ptr<Reader>> make_reader(ReadSink& sink, const StoreConfig& config,
+                                            uint32_t requests) {
     if (config.make_reader) return config.make_reader(sink, requests);
     return make_pread_reader(
         sink,
@@ -48,10 +50,20 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const ExpertTable& table,
     pipeline->queue_.reserve(table.size());
     pipeline->landing_queue_.reserve(staging_count);
     pipeline->completions_.reserve(staging_count);
-    pipeline->reader_ = make_reader(*pipeline, config, staging_count);
-    for (uint32_t i = 0; i < std::max(1U, config.landing_threads); ++i)
-        pipeline->workers_.emplace_back([p = pipeline.get()] { p->landing_worker(); });
+    TRY(pipeline->reader_, make_reader(*pipeline, config, staging_count));
+    TRY_STATUS(pipeline->start_workers(std::max(1U, config.landing_threads)));
     return pipeline;
+}
+
+Status Pipeline::start_workers(uint32_t count) {
+    try {
+        while (workers_.size() < count) workers_.emplace_back([this] { landing_worker(); });
+    } catch (const std::system_error& error) {
+        return fail(ErrorKind::out_of_budget,
+                    fmt::format("the system refused landing thread {} of {}: {}",
+                                workers_.size() + 1, count, error.what()));
+    }
+    return {};
 }
 
 Pipeline::~Pipeline() {

@@ -87,6 +87,7 @@ private:
 
     Pipeline(const ExpertTable& table, const StoreConfig& config);
     void read_done(uint64_t tag, Status status, uint32_t retries) override;
+    [[nodiscard]] Status start_workers(uint32_t count);
     void landing_worker();
     [[nodiscard]] Status land(uint32_t expert, const Flight& flight,
                               std::vector<std::span<const std::byte>>& raw) const;

@@ -14,6 +14,13 @@ std::unique_ptr<Policy> make_lru(uint32_t key_count) {
     return std::make_unique<LruPolicy>(key_count);
 }
 
+PlacementShape placement_shape(const ExpertTable& table, std::span<const SlotClass> classes) {
+    PlacementShape shape{.ids = table.ids(), .classes = table.classes(), .pools = {}};
+    for (const SlotClass& slot_class : classes)
+        shape.pools.push_back({.slots = slot_class.slots, .ring_slots = slot_class.ring_slots});
+    return shape;
+}
+
 Placement::Placement(PlacementShape shape, PolicyFactory make_policy)
     : ids_(std::move(shape.ids)),
       classes_(std::move(shape.classes)),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/expert_store.h"
+#include "store/expert_table.h"
 #include "store/policy.h"
 
 namespace colibri {
@@ -22,6 +23,9 @@ struct PlacementShape {
     std::vector<uint8_t> classes;  // of each expert: index into pools
     std::vector<Pool> pools;
 };
+
+[[nodiscard]] PlacementShape placement_shape(const ExpertTable& table,
+                                             std::span<const SlotClass> classes);
 
 using PolicyFactory = std::unique_ptr<Policy> (*)(uint32_t key_count);
 [[nodiscard]] std::unique_ptr<Policy> make_lru(uint32_t key_count);
@@ -74,6 +78,16 @@ public:
     [[nodiscard]] uint32_t expert_in(uint32_t slot) const { return slots_[slot].expert; }
     [[nodiscard]] bool is_landed(uint32_t expert) const {
         return slot_of_[expert] != kNoSlot && slots_[slot_of_[expert]].landed;
+    }
+    // A recorded event that these say no to does not belong to this history.
+    [[nodiscard]] bool may_land(uint32_t expert) const {
+        return slot_of_[expert] != kNoSlot && !is_landed(expert);
+    }
+    [[nodiscard]] bool may_take(uint32_t expert) const {
+        return undelivered_[expert] != 0 && is_landed(expert);
+    }
+    [[nodiscard]] bool may_release(uint32_t expert) const {
+        return is_landed(expert) && slots_[slot_of_[expert]].pins > undelivered_[expert];
     }
     [[nodiscard]] uint32_t undelivered() const { return undelivered_count_; }
     [[nodiscard]] uint32_t reading() const { return reading_; }
