@@ -16,12 +16,16 @@ void clear(float* out, uint32_t heads, uint32_t dims, uint32_t stride) {
     for (uint32_t h = 0; h < heads; ++h) std::fill_n(out + size_t(h) * stride, dims, 0.0f);
 }
 
-// p = exp(s - m) in place for one head's block of ranks; returns the block's denominator.
-float exponentials(const Kernels& kernels, float maximum, uint32_t count, float* scores) {
-    kernels.exp_shifted(scores, maximum, count, scores);
-    float sum = 0.0f;
-    for (uint32_t i = 0; i < count; ++i) sum += scores[i];
-    return sum;
+// Sums of up to four rows, each one chain in ascending order, side by side because an addition has
+// a latency.
+void row_sums(const float* rows, uint32_t stride, uint32_t row_count, uint32_t count, float* sums) {
+    const float* row[4];
+    for (uint32_t r = 0; r < 4; ++r) row[r] = rows + size_t(std::min(r, row_count - 1)) * stride;
+    float sum[4] = {};
+    for (uint32_t i = 0; i < count; ++i) {
+        for (uint32_t r = 0; r < 4; ++r) sum[r] += row[r][i];
+    }
+    std::copy_n(sum, row_count, sums);
 }
 
 }  // namespace
@@ -49,7 +53,8 @@ void shared_key_attention(const Kernels& kernels, const SharedKeyQuery& query, K
     float* denominators = maxima + stride;
     float* block_denominators = denominators + stride;
     float* block_out = block_denominators + stride;
-    kernels.shared_key_scores(query.queries, stride, query.score_dims, keys, query.factor, scores);
+    kernels.shared_key_scores(query.queries, stride, query.heads, query.score_dims, keys,
+                              query.factor, scores);
     kernels.shared_maxima(scores, stride, keys.count, maxima);
     for (uint32_t begin = 0; begin < keys.count; begin += kFoldRanks) {
         const uint32_t count = std::min(kFoldRanks, keys.count - begin);
@@ -93,8 +98,16 @@ void grouped_attention(const Kernels& kernels, const GroupedQuery& query, KeyTil
         const bool first = begin == 0;
         float* weights = scores + begin;
         for (uint32_t h = 0; h < query.heads; ++h) {
-            const float sum = exponentials(kernels, maxima[h], count, weights + size_t(h) * stride);
-            denominators[h] = first ? sum : denominators[h] + sum;
+            float* row = weights + size_t(h) * stride;
+            kernels.exp_shifted(row, maxima[h], count, row);
+        }
+        for (uint32_t h = 0; h < query.heads; h += 4) {
+            const uint32_t rows = std::min(4u, query.heads - h);
+            float sums[4];
+            row_sums(weights + size_t(h) * stride, stride, rows, count, sums);
+            for (uint32_t r = 0; r < rows; ++r) {
+                denominators[h + r] = first ? sums[r] : denominators[h + r] + sums[r];
+            }
         }
         kernels.shared_value_sums(weights, 1, stride, query.heads, query.value_dims,
                                   {.rows = values.rows + begin, .count = count},

@@ -42,12 +42,14 @@ TEST(AttentionKernels, SharedKeyScoresAndSoftmaxAgree) {
         const uint32_t dims = 1 + uint32_t(rng.below(round % 10 == 0 ? 600 : 90));
         const uint32_t count = 1 + uint32_t(rng.below(80));
         const bool any_bits = round % 3 == 0;
+        const uint32_t heads = stride - uint32_t(rng.below(16));
         const Floats queries = make(rng, size_t(dims) * stride, any_bits);
         const Floats keys = make(rng, size_t(dims) * count, any_bits);
         const std::vector<const float*> rows = pick_rows(rng, keys, dims, count);
         const KeyRows attended{.rows = rows.data(), .count = count};
         Floats want(size_t(count) * stride);
-        reference().shared_key_scores(queries.data(), stride, dims, attended, 0.3F, want.data());
+        reference().shared_key_scores(queries.data(), stride, heads, dims, attended, 0.3F,
+                                      want.data());
         Floats want_maxima(stride);
         reference().shared_maxima(want.data(), stride, count, want_maxima.data());
         Floats want_weights = want;
@@ -56,7 +58,8 @@ TEST(AttentionKernels, SharedKeyScoresAndSoftmaxAgree) {
                                     want_sums.data());
         for (const Kernels* table : fast_tables()) {
             Floats got(want.size(), 7.0F);
-            table->shared_key_scores(queries.data(), stride, dims, attended, 0.3F, got.data());
+            table->shared_key_scores(queries.data(), stride, heads, dims, attended, 0.3F,
+                                     got.data());
             ASSERT_EQ(first_difference(got, want), -1)
                 << to_string(table->isa) << " " << stride << " " << dims << " " << count;
             Floats maxima(stride);
@@ -172,15 +175,15 @@ TEST(AttentionKernels, AResultDependsOnItsOwnKeyOnly) {
     for (const Isa isa : available_isas()) {
         const Kernels& table = *kernels_for(isa);
         Floats all(size_t(count) * stride);
-        table.shared_key_scores(queries.data(), stride, dims, {rows.data(), count}, 1.0F,
+        table.shared_key_scores(queries.data(), stride, stride, dims, {rows.data(), count}, 1.0F,
                                 all.data());
         Floats sums(size_t(stride) * dims);
         table.shared_value_sums(all.data(), stride, 1, stride, dims, {rows.data(), count},
                                 sums.data(), dims);
         for (uint32_t i = 0; i < count; ++i) {
             Floats one(stride);
-            table.shared_key_scores(queries.data(), stride, dims, {rows.data() + i, 1}, 1.0F,
-                                    one.data());
+            table.shared_key_scores(queries.data(), stride, stride, dims, {rows.data() + i, 1},
+                                    1.0F, one.data());
             for (uint32_t h = 0; h < stride; ++h) ASSERT_EQ(one[h], all[size_t(i) * stride + h]);
         }
         for (uint32_t h = 0; h < stride; ++h) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 
 namespace colibri {
 
@@ -90,16 +91,21 @@ uint32_t top_k_ids(std::span<const float> scores, uint32_t k, std::span<uint32_t
 }
 
 uint32_t argmax(std::span<const float> scores) {
-    uint32_t best = 0;
-    float best_score = scores[0];
-    for (uint32_t i = 1; i < scores.size(); ++i) {
-        // The second test lets the first number displace leading NaNs.
-        if (scores[i] > best_score || (best_score != best_score && scores[i] == scores[i])) {
-            best = i;
-            best_score = scores[i];
+    // The maximum first, in independent lanes (which compilers vectorize), then its first place.
+    // NaN never compares greater.
+    constexpr size_t lanes = 16;
+    std::array<float, lanes> best;
+    best.fill(-std::numeric_limits<float>::infinity());
+    size_t i = 0;
+    for (; i + lanes <= scores.size(); i += lanes) {
+        for (size_t l = 0; l < lanes; ++l) {
+            best[l] = scores[i + l] > best[l] ? scores[i + l] : best[l];
         }
     }
-    return best;
+    for (; i < scores.size(); ++i) best[0] = scores[i] > best[0] ? scores[i] : best[0];
+    const float maximum = *std::max_element(best.begin(), best.end());
+    const auto place = std::find(scores.begin(), scores.end(), maximum);
+    return place == scores.end() ? 0 : uint32_t(place - scores.begin());  // nothing but NaN
 }
 
 }  // namespace colibri

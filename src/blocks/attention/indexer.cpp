@@ -58,7 +58,7 @@ void score_keys(const Kernels& k, const IndexerBlock& block, const ThreadArrays&
     for (uint32_t first = begin; first < end; first += kKeyBlock) {
         const uint32_t count = std::min(kKeyBlock, end - first);
         for (uint32_t i = 0; i < count; ++i) arrays.keys[i] = state.index_key(first + i);
-        k.shared_key_scores(arrays.queries, stride, block.spec.head_dims,
+        k.shared_key_scores(arrays.queries, stride, block.spec.heads, block.spec.head_dims,
                             {.rows = arrays.keys, .count = count}, 1.0F, arrays.dots);
         k.indexer_reduce(arrays.dots, stride, block.spec.heads, gates, factor, count, scores + first);
     }

@@ -74,6 +74,15 @@ struct Simd {
     COLIBRI_SIMD Float negate(Float a) {
         return float_of(xor_bits(bits_of(a), broadcast_int(int32_t(0x80000000U))));
     }
+    COLIBRI_SIMD Float times_power_of_two(Float a, Float n) {
+        // Two exact powers: only the second product rounds.
+        const Int exponent = to_int(n);
+        const Int half = shift_right_signed<1>(exponent);
+        const Int bias = broadcast_int(127);
+        const Float low = float_of(shift_left<23>(add_int(half, bias)));
+        const Float high = float_of(shift_left<23>(add_int(sub_int(exponent, half), bias)));
+        return mul(mul(a, low), high);
+    }
     COLIBRI_SIMD Float round_even(Float a) {
         constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
         return {_mm256_round_ps(a.lo, kMode), _mm256_round_ps(a.hi, kMode)};
@@ -269,6 +278,17 @@ struct Simd {
         return {_mm256_add_epi32(sum.lo, _mm256_madd_epi16(partial.lo, ones)),
                 _mm256_add_epi32(sum.hi, _mm256_madd_epi16(partial.hi, ones))};
     }
+
+    struct Narrow {
+        using Float = __m256;
+        static constexpr uint32_t kLanes = 8;
+        COLIBRI_SIMD Float load(const float* p) { return _mm256_loadu_ps(p); }
+        COLIBRI_SIMD void store(float* p, Float v) { _mm256_storeu_ps(p, v); }
+        COLIBRI_SIMD Float broadcast(float x) { return _mm256_set1_ps(x); }
+        COLIBRI_SIMD Float zero() { return _mm256_setzero_ps(); }
+        COLIBRI_SIMD Float mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
+        COLIBRI_SIMD Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+    };
 
 private:
     COLIBRI_SIMD Mask mask_of(Int v) {

@@ -58,6 +58,8 @@ struct Simd {
     COLIBRI_SIMD Float negate(Float a) {
         return float_of(_mm512_xor_si512(bits_of(a), _mm512_set1_epi32(int32_t(0x80000000U))));
     }
+    // a * 2^n for whole n within [-254, 254], rounded once, subnormal results included.
+    COLIBRI_SIMD Float times_power_of_two(Float a, Float n) { return _mm512_scalef_ps(a, n); }
     // To the nearest integer, ties to even, as a float.
     COLIBRI_SIMD Float round_even(Float a) {
         return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -204,6 +206,18 @@ struct Simd {
         return _mm512_dpbusd_epi32(partial, nibbles, activations);
     }
     COLIBRI_SIMD Int add_partial(Int sum, Partial partial) { return add_int(sum, partial); }
+
+    // Eight lanes, with what a vector that is at most half full needs.
+    struct Narrow {
+        using Float = __m256;
+        static constexpr uint32_t kLanes = 8;
+        COLIBRI_SIMD Float load(const float* p) { return _mm256_loadu_ps(p); }
+        COLIBRI_SIMD void store(float* p, Float v) { _mm256_storeu_ps(p, v); }
+        COLIBRI_SIMD Float broadcast(float x) { return _mm256_set1_ps(x); }
+        COLIBRI_SIMD Float zero() { return _mm256_setzero_ps(); }
+        COLIBRI_SIMD Float mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
+        COLIBRI_SIMD Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+    };
 
 private:
     COLIBRI_SIMD Mask tail_mask(uint32_t count) { return Mask((1U << count) - 1U); }

@@ -27,6 +27,7 @@ struct AttentionKernels {
     struct ScorePass {
         const float* queries;  // of the pass's first dimension
         uint32_t head_stride;
+        uint32_t heads;
         uint32_t first_dim;
         uint32_t dims;
         bool starts;  // chains start from zero, else from `scores`
@@ -35,13 +36,15 @@ struct AttentionKernels {
         float* scores;  // of the first key
     };
 
-    // kKeys keys times kVectors vectors of heads, from lane `head` on. Only the first `count` keys
-    // are real: rows repeats the last one beyond them, and nothing is stored for those.
-    template <int kKeys, int kVectors>
+    // kKeys keys times kVectors vectors (of type V) of heads, from lane `head` on. Only the first
+    // `count` keys are real: the last one stands in for the others, and nothing is stored for
+    // those.
+    template <class V, int kKeys, int kVectors>
     COLIBRI_SIMD void score_tile(const ScorePass& pass, const float* const* rows, uint32_t count,
                                  uint32_t head) {
+        using Lanes = typename V::Float;
         const float* key[kKeys];
-        Float acc[kKeys][kVectors];
+        Lanes acc[kKeys][kVectors];
 #pragma GCC unroll 16
         for (int k = 0; k < kKeys; ++k) {
             const uint32_t place = uint32_t(k) < count ? uint32_t(k) : count - 1;
@@ -49,84 +52,102 @@ struct AttentionKernels {
             const float* start = pass.scores + size_t(place) * pass.head_stride + head;
 #pragma GCC unroll 4
             for (int v = 0; v < kVectors; ++v) {
-                acc[k][v] = pass.starts ? S::zero() : S::load(start + v * kLanes);
+                acc[k][v] = pass.starts ? V::zero() : V::load(start + v * V::kLanes);
             }
         }
         const float* query = pass.queries + head;
         for (uint32_t d = 0; d < pass.dims; ++d, query += pass.head_stride) {
-            Float q[kVectors];
+            Lanes q[kVectors];
 #pragma GCC unroll 4
-            for (int v = 0; v < kVectors; ++v) q[v] = S::load(query + v * kLanes);
+            for (int v = 0; v < kVectors; ++v) q[v] = V::load(query + v * V::kLanes);
 #pragma GCC unroll 16
             for (int k = 0; k < kKeys; ++k) {
-                const Float x = S::broadcast(key[k][d]);
+                const Lanes x = V::broadcast(key[k][d]);
 #pragma GCC unroll 4
-                for (int v = 0; v < kVectors; ++v) acc[k][v] = S::fma(q[v], x, acc[k][v]);
+                for (int v = 0; v < kVectors; ++v) acc[k][v] = V::fma(q[v], x, acc[k][v]);
             }
         }
-        const Float factor = S::broadcast(pass.factor);
+        const Lanes factor = V::broadcast(pass.factor);
 #pragma GCC unroll 16
         for (int k = 0; k < kKeys; ++k) {
             if (uint32_t(k) >= count) break;
             float* end = pass.scores + size_t(k) * pass.head_stride + head;
 #pragma GCC unroll 4
             for (int v = 0; v < kVectors; ++v) {
-                S::store(end + v * kLanes, pass.ends ? S::mul(acc[k][v], factor) : acc[k][v]);
+                V::store(end + v * V::kLanes, pass.ends ? V::mul(acc[k][v], factor) : acc[k][v]);
             }
         }
     }
 
-    template <int kKeys, int kVectors>
+    template <class V, int kKeys, int kVectors>
     static void score_keys(const ScorePass& pass, const float* const* rows, uint32_t count,
                            uint32_t head) {
         for (uint32_t i = 0; i < count; i += kKeys) {
             ScorePass here = pass;
             here.scores += size_t(i) * pass.head_stride;
             const uint32_t left = count - i;
-            score_tile<kKeys, kVectors>(here, rows + i, left < kKeys ? left : kKeys, head);
+            score_tile<V, kKeys, kVectors>(here, rows + i, left < kKeys ? left : kKeys, head);
         }
     }
 
-    static void shared_key_scores(const float* queries, uint32_t head_stride, uint32_t dims,
-                                  KeyRows keys, float factor, float* scores) {
+    // A last vector that is at most half full goes by eight lanes.
+    static void score_heads(const ScorePass& pass, const float* const* rows, uint32_t count) {
+        uint32_t head = 0;
+        const auto more_than = [&](uint32_t lanes) { return head + lanes < pass.heads; };
+        if constexpr (kManyRegisters) {
+            for (; more_than(3 * kLanes + kLanes / 2); head += 4 * kLanes) {
+                score_keys<S, 4, 4>(pass, rows, count, head);
+            }
+            for (; more_than(kLanes + kLanes / 2); head += 2 * kLanes) {
+                score_keys<S, 8, 2>(pass, rows, count, head);
+            }
+            for (; more_than(kLanes / 2); head += kLanes) {
+                score_keys<S, 8, 1>(pass, rows, count, head);
+            }
+        } else {
+            for (; more_than(kLanes / 2); head += kLanes) {
+                score_keys<S, 4, 1>(pass, rows, count, head);
+            }
+        }
+        if (more_than(0)) score_keys<typename S::Narrow, 8, 1>(pass, rows, count, head);
+    }
+
+    static void clear_padding(float* scores, uint32_t head_stride, uint32_t heads,
+                              uint32_t key_count) {
+        for (uint32_t i = 0; i < key_count && heads < head_stride; ++i) {
+            float* row = scores + size_t(i) * head_stride;
+            const uint32_t first = heads / kLanes * kLanes;
+            for (uint32_t h = first; h < head_stride; h += kLanes) {
+                const uint32_t kept = h == first ? heads - first : 0;
+                S::store(row + h, S::load_tail(row + h, kept));
+            }
+        }
+    }
+
+    static void shared_key_scores(const float* queries, uint32_t head_stride, uint32_t heads,
+                                  uint32_t dims, KeyRows keys, float factor, float* scores) {
         const uint32_t fitting = kPassFloats / head_stride;
         const uint32_t pass_dims = fitting < kLanes ? kLanes : fitting;
         for (uint32_t i = 0; i < keys.count; i += kPassKeys) {
             const uint32_t left = keys.count - i;
             const uint32_t count = left < kPassKeys ? left : kPassKeys;
+            float* part = scores + size_t(i) * head_stride;
             uint32_t d = 0;
             do {  // once even without dimensions: the scores are then zero
                 const bool ends = dims - d <= pass_dims;
                 const ScorePass pass{.queries = queries + size_t(d) * head_stride,
                                      .head_stride = head_stride,
+                                     .heads = heads,
                                      .first_dim = d,
                                      .dims = ends ? dims - d : pass_dims,
                                      .starts = d == 0,
                                      .ends = ends,
                                      .factor = factor,
-                                     .scores = scores + size_t(i) * head_stride};
+                                     .scores = part};
                 score_heads(pass, keys.rows + i, count);
                 d += pass.dims;
             } while (d < dims);
-        }
-    }
-
-    static void score_heads(const ScorePass& pass, const float* const* rows, uint32_t count) {
-        uint32_t head = 0;
-        if constexpr (kManyRegisters) {
-            for (; head + 4 * kLanes <= pass.head_stride; head += 4 * kLanes) {
-                score_keys<4, 4>(pass, rows, count, head);
-            }
-            for (; head + 2 * kLanes <= pass.head_stride; head += 2 * kLanes) {
-                score_keys<8, 2>(pass, rows, count, head);
-            }
-            for (; head < pass.head_stride; head += kLanes) {
-                score_keys<8, 1>(pass, rows, count, head);
-            }
-        } else {
-            for (; head < pass.head_stride; head += kLanes) {
-                score_keys<4, 1>(pass, rows, count, head);
-            }
+            clear_padding(part, head_stride, heads, count);
         }
     }
 
@@ -245,6 +266,15 @@ struct AttentionKernels {
         } while (i < keys.count);
     }
 
+    template <int kVectors>
+    static void value_strips(const ValuePass& pass, uint32_t heads, uint32_t dims) {
+        uint32_t d = 0;
+        for (; d + kVectors * kLanes <= dims; d += kVectors * kLanes) {
+            value_strip<kVectors>(pass, heads, d, kLanes);
+        }
+        for (; d < dims; d += kLanes) value_strip<1>(pass, heads, d, dims - d);
+    }
+
     static void shared_value_sums(const float* weights, uint32_t key_step, uint32_t head_step,
                                   uint32_t heads, uint32_t dims, KeyRows keys, float* out,
                                   uint32_t out_stride) {
@@ -255,12 +285,14 @@ struct AttentionKernels {
                              .starts = true,
                              .out = out,
                              .out_stride = out_stride};
-        constexpr int kStrip = kManyRegisters ? 4 : 2;
-        uint32_t d = 0;
-        for (; d + kStrip * kLanes <= dims; d += kStrip * kLanes) {
-            value_strip<kStrip>(pass, heads, d, kLanes);
+        // Four heads by four vectors, or as many chains as fewer registers hold.
+        if constexpr (kManyRegisters) {
+            value_strips<4>(pass, heads, dims);
+        } else if (heads >= 4) {
+            value_strips<1>(pass, heads, dims);
+        } else {
+            value_strips<2>(pass, heads, dims);
         }
-        for (; d < dims; d += kLanes) value_strip<1>(pass, heads, d, dims - d);
     }
 
     // --- the indexer's sum over heads ---

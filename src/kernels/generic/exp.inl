@@ -9,7 +9,6 @@ template <class S>
 COLIBRI_SIMD typename S::Float exp_of(typename S::Float x) {
     using C = ExpConstants;
     using Float = typename S::Float;
-    using Int = typename S::Int;
     // The bound first: a NaN then comes through as the second operand.
     const Float y = S::min(S::broadcast(C::highest), S::max(S::broadcast(C::lowest), x));
     const Float round_shift = S::broadcast(C::round_shift);
@@ -24,12 +23,7 @@ COLIBRI_SIMD typename S::Float exp_of(typename S::Float x) {
     p = S::fma(p, r, S::broadcast(C::p0));
     p = S::fma(p, S::mul(r, r), r);
     p = S::add(p, S::broadcast(1.0F));
-    const Int exponent = S::sub_int(S::bits_of(shifted), S::bits_of(round_shift));
-    const Int half = S::template shift_right_signed<1>(exponent);
-    const Int bias = S::broadcast_int(127);
-    const Int low = S::template shift_left<23>(S::add_int(half, bias));
-    const Int high = S::template shift_left<23>(S::add_int(S::sub_int(exponent, half), bias));
-    return S::mul(S::mul(p, S::float_of(low)), S::float_of(high));
+    return S::times_power_of_two(p, n);
 }
 
 }  // namespace colibri

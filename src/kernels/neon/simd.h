@@ -82,6 +82,15 @@ struct Simd {
     COLIBRI_SIMD Float negate(Float x) {
         return {vnegq_f32(x.a), vnegq_f32(x.b), vnegq_f32(x.c), vnegq_f32(x.d)};
     }
+    COLIBRI_SIMD Float times_power_of_two(Float a, Float n) {
+        // Two exact powers: only the second product rounds.
+        const Int exponent = to_int(n);
+        const Int half = shift_right_signed<1>(exponent);
+        const Int bias = broadcast_int(127);
+        const Float low = float_of(shift_left<23>(add_int(half, bias)));
+        const Float high = float_of(shift_left<23>(add_int(sub_int(exponent, half), bias)));
+        return mul(mul(a, low), high);
+    }
     COLIBRI_SIMD Float round_even(Float x) {
         return {vrndnq_f32(x.a), vrndnq_f32(x.b), vrndnq_f32(x.c), vrndnq_f32(x.d)};
     }
@@ -273,6 +282,29 @@ struct Simd {
         return dot_int8(partial, nibbles, activations);
     }
     COLIBRI_SIMD Int add_partial(Int sum, Partial partial) { return add_int(sum, partial); }
+
+    struct Narrow {
+        struct Float {
+            float32x4_t a, b;
+        };
+        static constexpr uint32_t kLanes = 8;
+        COLIBRI_SIMD Float load(const float* p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+        COLIBRI_SIMD void store(float* p, Float v) {
+            vst1q_f32(p, v.a);
+            vst1q_f32(p + 4, v.b);
+        }
+        COLIBRI_SIMD Float broadcast(float x) {
+            const float32x4_t v = vdupq_n_f32(x);
+            return {v, v};
+        }
+        COLIBRI_SIMD Float zero() { return broadcast(0.0F); }
+        COLIBRI_SIMD Float mul(Float x, Float y) {
+            return {vmulq_f32(x.a, y.a), vmulq_f32(x.b, y.b)};
+        }
+        COLIBRI_SIMD Float fma(Float x, Float y, Float z) {
+            return {vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b)};
+        }
+    };
 
 private:
     COLIBRI_SIMD int32x4_t shift_unsigned(int32x4_t v, int32x4_t by) {

@@ -8,15 +8,15 @@ namespace colibri::reference {
 
 namespace {
 
-void shared_key_scores(const float* queries, uint32_t head_stride, uint32_t dims, KeyRows keys,
-                       float factor, float* scores) {
+void shared_key_scores(const float* queries, uint32_t head_stride, uint32_t heads, uint32_t dims,
+                       KeyRows keys, float factor, float* scores) {
     for (uint32_t i = 0; i < keys.count; ++i) {
         for (uint32_t h = 0; h < head_stride; ++h) {
             float acc = 0.0f;
             for (uint32_t d = 0; d < dims; ++d) {
                 acc = std::fma(queries[size_t(d) * head_stride + h], keys.rows[i][d], acc);
             }
-            scores[size_t(i) * head_stride + h] = acc * factor;
+            scores[size_t(i) * head_stride + h] = h < heads ? acc * factor : 0.0f;
         }
     }
 }
