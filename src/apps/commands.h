@@ -1,0 +1,16 @@
+// The commands of `coli`, one file each. They get checked options, print, and return the exit code.
+#pragma once
+
+#include "apps/options.h"
+#include "apps/terminal.h"
+
+namespace colibri {
+
+[[nodiscard]] int run_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int chat_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int info_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int eval_logits_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int eval_trace_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int eval_ppl_command(const Invocation& invocation, const Console& console);
+
+}  // namespace colibri

@@ -1,0 +1,23 @@
+// Ctrl-C as a request to stop what is going on now.
+#pragma once
+
+#include "base/cancel.h"
+
+namespace colibri {
+
+// While alive, SIGINT raises the token and counts; the third press ends the program at once. Before
+// and after, SIGINT has its usual effect. One at a time. A system call that waits (reading a line)
+// returns with EINTR.
+class InterruptScope {
+public:
+    explicit InterruptScope(CancelToken& token);
+    ~InterruptScope();
+    InterruptScope(const InterruptScope&) = delete;
+    InterruptScope& operator=(const InterruptScope&) = delete;
+    [[nodiscard]] static int presses();
+};
+
+// From now on a closed pipe shows as a failed write.
+void ignore_broken_pipes();
+
+}  // namespace colibri

@@ -1,0 +1,169 @@
+#include "apps/setup.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+#include "base/units.h"
+#include "kernels/kernels.h"
+
+namespace colibri {
+
+namespace {
+
+std::filesystem::path program_directory() {
+    std::error_code ignored;
+    return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+bool holds_model(const std::filesystem::path& directory) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(directory / "config.json", ignored);
+}
+
+// The kernels that --isa names; null for auto.
+Result<const Kernels*> chosen_kernels(const Settings& settings) {
+    const std::string name = settings.text(Opt::isa);
+    if (name.empty() || name == "auto") return nullptr;
+    const auto isa = isa_from_string(name);
+    const Kernels* kernels = isa ? kernels_for(*isa) : nullptr;
+    if (kernels != nullptr) return kernels;
+    std::string available;
+    for (const Isa each : available_isas())
+        available += fmt::format("{}{}", available.empty() ? "" : ", ", to_string(each));
+    return fail(ErrorKind::invalid_input,
+                fmt::format("{}: this machine cannot run '{}'; it has: {}",
+                            settings.at(Opt::isa).origin, name, available));
+}
+
+std::string progress_line(std::string_view step, uint64_t done_bytes, uint64_t total_bytes) {
+    if (total_bytes == 0) return std::string(step);
+    return fmt::format("{}: {} of {} ({:.0f} %)", step, format_bytes(done_bytes),
+                       format_bytes(total_bytes), 100.0 * double(done_bytes) / double(total_bytes));
+}
+
+}  // namespace
+
+int failed(const Console& console, const Error& error) {
+    console.error(error.message);
+    return error.kind == ErrorKind::cancelled ? kExitInterrupted : kExitFailed;
+}
+
+int misused(const Console& console, Command command, const Error& error) {
+    console.error(error.message);
+    console.err.write(fmt::format("coli {} --help shows its options\n", spec_of(command).words));
+    return kExitMisused;
+}
+
+Result<std::string> model_directory(const Settings& settings) {
+    if (const std::string given = settings.text(Opt::model); !given.empty()) return given;
+    const std::filesystem::path program = program_directory();
+    for (const char* place : {"../../models/nano", "../share/colibri/models/nano", "models/nano"}) {
+        const std::filesystem::path candidate = (program / place).lexically_normal();
+        if (holds_model(candidate)) return candidate.string();
+    }
+    return fail(ErrorKind::invalid_input,
+                "no model: give its directory with --model DIR or COLI_MODEL (the bundled "
+                "model is not beside this program)");
+}
+
+Result<EngineOptions> engine_options(const Settings& settings) {
+    EngineOptions options;
+    TRY(options.model_directory, model_directory(settings));
+    TRY(const Kernels* kernels, chosen_kernels(settings));
+    options.ram_budget_bytes = settings.count(Opt::ram).value_or(0);
+    options.context = uint32_t(settings.count(Opt::ctx).value_or(0));
+    options.activations =
+        settings.text(Opt::activations) == "f32" ? Activations::f32 : Activations::automatic;
+    if (kernels != nullptr) options.isa = to_string(kernels->isa);
+    options.threads = uint32_t(settings.count(Opt::threads).value_or(0));
+    options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
+    options.dense_attention = settings.on(Opt::dense_attention);
+    return options;
+}
+
+Result<ModelOptions> model_options(const Settings& settings) {
+    ModelOptions options;
+    TRY(options.directory, model_directory(settings));
+    TRY(options.kernels, chosen_kernels(settings));
+    options.ram_budget_bytes = settings.count(Opt::ram).value_or(0);
+    options.context = uint32_t(settings.count(Opt::ctx).value_or(0));
+    options.float_activations = settings.text(Opt::activations) == "f32";
+    options.threads = uint32_t(settings.count(Opt::threads).value_or(0));
+    options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
+    options.dense_attention = settings.on(Opt::dense_attention);
+    return options;
+}
+
+uint64_t random_seed() {
+    std::random_device device;
+    return uint64_t(device()) << 32 | device();
+}
+
+SamplingOptions sampling_options(const Settings& settings, const SamplingOptions& recommended,
+                                 uint64_t seed) {
+    SamplingOptions sampling = recommended;
+    if (const auto value = settings.number(Opt::temp)) sampling.temperature = float(*value);
+    if (const auto value = settings.number(Opt::top_p)) sampling.top_p = float(*value);
+    if (const auto value = settings.count(Opt::top_k)) sampling.top_k = uint32_t(*value);
+    if (const auto value = settings.number(Opt::min_p)) sampling.min_p = float(*value);
+    if (settings.on(Opt::greedy)) sampling.temperature = 0;
+    sampling.seed = seed;
+    return sampling;
+}
+
+Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, const Console& console) {
+    Progress progress(console.err);
+    options.progress = [&](const LoadProgress& at) {
+        progress.show(progress_line(at.step, at.done_bytes, at.total_bytes));
+    };
+    Notices notices;
+    auto engine = Engine::open(options, notices);
+    progress.clear();
+    console.show(notices);
+    return engine;
+}
+
+Result<std::unique_ptr<Model>> open_model(ModelOptions options, const Console& console) {
+    Progress progress(console.err);
+    options.progress = [&](std::string_view step, uint64_t done_bytes, uint64_t total_bytes) {
+        progress.show(progress_line(step, done_bytes, total_bytes));
+    };
+    Notices notices;
+    auto model = Model::open(options, notices);
+    progress.clear();
+    console.show(notices);
+    return model;
+}
+
+std::vector<std::string> lossy_options(const Settings& settings) {
+    std::vector<std::string> names;
+    if (settings.on(Opt::dense_attention)) names.emplace_back("dense-attention");
+    return names;
+}
+
+Result<std::string> read_standard_input() {
+    std::string text;
+    char buffer[65536];
+    while (true) {
+        const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0)
+            return fail(ErrorKind::io,
+                        fmt::format("standard input: {}", std::generic_category().message(errno)));
+        if (count == 0) break;
+        text.append(buffer, size_t(count));
+        if (text.size() > kInputBytesMax)
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("standard input is longer than {}, the most a prompt may have",
+                                    format_bytes(kInputBytesMax)));
+    }
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+}  // namespace colibri
