@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "model/tensor_names.h"
+#include "model/tensor_needs.h"
 
 namespace colibri {
 
@@ -210,9 +211,10 @@ Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward&
         TRY(parts[1], find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, hidden, hidden, dim));
         TRY(parts[2], find_fused_matrix(checkpoint_, names_.fused_down(layer), experts, expert, dim, 0, dim, hidden));
     } else if (checkpoint_.find(merged) != nullptr) {
-        for (uint32_t part = 0; part < 3; ++part)
-            TRY(parts[part], find_merged_matrix(checkpoint_, merged, names_.merged_expert_scales(layer, expert), part,
-                                                hidden, dim));
+        const std::string scales = names_.merged_expert_scales(layer, expert);
+        for (uint32_t part = 0; part < 3; ++part) {
+            TRY(parts[part], find_merged_matrix(checkpoint_, merged, scales, part, hidden, dim));
+        }
     } else {
         for (uint32_t part = 0; part < 3; ++part) {
             auto found = find_matrix(checkpoint_, names_.expert(layer, expert, part), part == 2 ? dim : hidden,
@@ -262,8 +264,12 @@ Result<MoeWeights> Binder::moe(const MoeFeedForward& moe, uint32_t layer, uint32
     MoeWeights weights;
     const auto& router = std::get<Router>(moe.router);
     TRY(weights.router, matrix(TensorRole::router, layer, router.experts, spec_.dim));
-    if (router.selection_bias) TRY(weights.selection_bias, vector(TensorRole::router_bias, layer, router.experts));
-    if (moe.shared) TRY(weights.shared, feed_forward(layer, *moe.shared, true));
+    if (router.selection_bias) {
+        TRY(weights.selection_bias, vector(TensorRole::router_bias, layer, router.experts));
+    }
+    if (moe.shared) {
+        TRY(weights.shared, feed_forward(layer, *moe.shared, true));
+    }
     TRY_STATUS(expert_layer(moe, layer, store_layer, weights));
     return weights;
 }
@@ -319,7 +325,7 @@ void Binder::report_unclaimed() {
     std::vector<std::string_view> extra;
     uint64_t count = 0;
     for (const TensorInfo& tensor : checkpoint_.tensors()) {
-        if (claimed_.contains(tensor.name)) continue;
+        if (claimed_.contains(tensor.name) || classify_extra(spec_, tensor.name) != ExtraTensor::unknown) continue;
         ++count;
         if (extra.size() < 3) extra.push_back(tensor.name);
     }
@@ -333,8 +339,11 @@ void Binder::report_unclaimed() {
 
 Result<BoundModel> Binder::run() {
     TRY(out_.weights.embedding, matrix(TensorRole::embedding, 0, spec_.vocab, spec_.dim, true));
-    if (spec_.tied_head) out_.weights.head = out_.weights.embedding;
-    else TRY(out_.weights.head, matrix(TensorRole::head, 0, spec_.vocab, spec_.dim, true));
+    if (spec_.tied_head) {
+        out_.weights.head = out_.weights.embedding;
+    } else {
+        TRY(out_.weights.head, matrix(TensorRole::head, 0, spec_.vocab, spec_.dim, true));
+    }
     TRY(out_.weights.final_norm, vector(TensorRole::final_norm, 0, spec_.dim));
     for (uint32_t i = 0; i < spec_.layers.size(); ++i) {
         TRY(auto weights, layer(spec_.layers[i], i));

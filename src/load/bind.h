@@ -4,7 +4,9 @@
 // the final views.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +68,8 @@ struct BindOptions {
 // Errors name the first tensor that is missing or unfit. Tensors that no role claims are reported once.
 [[nodiscard]] Result<BoundModel> bind_model(const ModelSpec& spec, const Checkpoint& checkpoint,
                                             const BindOptions& options, Notices& notices);
+
+class ThreadPool;
 
 // Reads and re-tiles everything that stays resident, through a staging buffer of `staging_bytes` (at least one row block of the
 // widest matrix). `progress(done, total)` counts bytes read.

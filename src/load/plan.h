@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,5 +27,43 @@ struct MemoryPlan {
     uint32_t slice_rows = 0;             // prefill rows per layer pass
     uint32_t expert_slots = 0, expert_count = 0;
 };
+
+struct PlanSlotClass {
+    uint64_t slot_bytes = 0;
+    uint32_t experts = 0;                // of this size in the model
+};
+
+// Everything that decides the plan. Sizes in bytes.
+struct PlanInputs {
+    uint64_t budget_bytes = 0;           // 0: automatic, from the two facts below
+    std::optional<uint64_t> available_bytes;
+    std::optional<uint64_t> total_bytes;
+    uint64_t program_bytes = 0;          // code, libraries, allocator, thread stacks
+    uint64_t table_bytes = 0;            // names, extents, resident scales
+    uint64_t other_bytes = 0;            // tokenizer, sampler
+    uint64_t dense_bytes = 0;
+    uint64_t state_bytes = 0;
+    uint64_t staging_bytes = 0;          // of the store
+    uint32_t context = 0;
+    uint32_t slice_rows = 0;             // 0: chosen here
+    uint32_t ring_slots = 2;
+    std::function<uint64_t(uint32_t rows)> scratch_bytes;
+    std::vector<PlanSlotClass> classes;
+};
+
+// Slots per class, in the order of PlanInputs::classes, beside the plan.
+struct PlannedSlots {
+    MemoryPlan plan;
+    std::vector<uint32_t> slots;
+};
+
+// Cache slots that every class gets at least: with the ring's two it lets any layer run.
+inline constexpr uint32_t kSlotsMin = 2;
+
+// Errors: out_of_budget with the parts and the smallest budget that works.
+[[nodiscard]] Result<PlannedSlots> plan_memory(const PlanInputs& inputs);
+
+// What is left to the rest of the machine when the budget is automatic.
+[[nodiscard]] uint64_t automatic_reserve_bytes(uint64_t available_bytes);
 
 }  // namespace colibri

@@ -87,8 +87,9 @@ public:
     [[nodiscard]] Status draft_forward(SequenceState& draft, std::span<const float> hidden,
                                        std::span<const int32_t> next_tokens, const ForwardOptions& options);
 
+    struct Impl;  // model_impl.h, for this folder
+
 private:
-    struct Impl;
     explicit Model(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

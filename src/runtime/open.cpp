@@ -1,0 +1,260 @@
+// Opening a model: config, binding, plan, dense weights, store.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <set>
+
+#include "blocks/attention/grouped_query.h"
+#include "blocks/attention/latent.h"
+#include "load/expert_source.h"
+#include "model/config.h"
+#include "model/registry.h"
+#include "platform/file.h"
+#include "platform/machine.h"
+#include "runtime/model_impl.h"
+
+namespace colibri {
+
+namespace {
+
+// Code, shared libraries, allocator and thread stacks of a process that has just started.
+constexpr uint64_t kProgramBytes = 16 * kMiB;
+// Per tensor: name, record, index entry.
+constexpr uint64_t kTensorTableBytes = 256;
+constexpr uint32_t kDefaultContext = 4096;
+// Reads in flight: enough to keep a drive busy, within a few large experts.
+constexpr uint64_t kStagingTarget = 32 * kMiB;
+constexpr uint32_t kRingSlots = 4;
+
+// Everything known before weights are read.
+struct Opened {
+    ModelSpec spec;
+    Checkpoint checkpoint;
+    BoundModel sizes;
+    uint32_t context = 0;
+    uint32_t threads = 0;
+    uint64_t fingerprint = 0;
+    PlannedSlots planned;
+    StoreConfig store;          // without slots until planned
+};
+
+Result<uint32_t> choose_context(const ModelSpec& spec, const ModelOptions& options, bool indexers_present) {
+    if (options.context > spec.context_max)
+        return fail(ErrorKind::invalid_input, fmt::format("--ctx {}: this model has at most {} positions", options.context,
+                                                          spec.context_max));
+    uint32_t context = options.context != 0 ? options.context : std::min(kDefaultContext, spec.context_max);
+    if (indexers_present || options.dense_attention) return context;
+    for (const Layer& layer : spec.layers)
+        for (const Sublayer& sublayer : layer.sublayers) {
+            const auto* latent = std::get_if<LatentAttention>(&sublayer.body);
+            if (latent == nullptr || !latent->indexer || context <= latent->indexer->top_keys) continue;
+            if (options.context != 0)
+                return fail(ErrorKind::unsupported,
+                            fmt::format("--ctx {}: the checkpoint has no indexer tensors, so it is exact only up to {} "
+                                        "positions; use --ctx {} or add --dense-attention (lossy)",
+                                        options.context, latent->indexer->top_keys, latent->indexer->top_keys));
+            context = latent->indexer->top_keys;
+        }
+    return context;
+}
+
+// Identity for saved state: the config and the files' names and sizes.
+uint64_t fingerprint_of(std::string_view config, const Checkpoint& checkpoint) {
+    std::string text(config);
+    for (const CheckpointFile& file : checkpoint.files())
+        text += fmt::format("\n{} {}", file.path.substr(file.path.find_last_of('/') + 1), file.size_bytes);
+    return XXH3_64bits(text.data(), text.size());
+}
+
+uint64_t raw_expert_bytes(const ExpertSource& source) {
+    uint64_t bytes = 0;
+    for (const Extent& extent : source.extents) bytes += extent.size_bytes;
+    return bytes;
+}
+
+StateShape shape_of(const ModelSpec& spec, const std::vector<Layer>& layers, const BoundModel& bound, bool draft,
+                    uint64_t fingerprint) {
+    StateShape shape;
+    shape.hidden = spec.dim;
+    shape.fingerprint = fingerprint;
+    for (size_t i = 0; i < layers.size(); ++i) {
+        LayerStateShape rows;
+        const LayerWeights& weights = draft ? bound.weights.draft->layer : bound.weights.layers[i];
+        for (size_t s = 0; s < layers[i].sublayers.size(); ++s) {
+            const Body& body = layers[i].sublayers[s].body;
+            if (const auto* latent = std::get_if<LatentAttention>(&body))
+                rows = latent_state_shape(*latent, std::get<LatentWeights>(weights.sublayers[s].body).indexer.has_value());
+            else if (const auto* grouped = std::get_if<GroupedQueryAttention>(&body))
+                rows = grouped_query_state_shape(*grouped);
+        }
+        shape.layers.push_back(rows);
+    }
+    return shape;
+}
+
+StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound, std::vector<ExpertSource> experts) {
+    StoreConfig config;
+    for (const CheckpointFile& file : checkpoint.files()) config.files.push_back(file.file);
+    uint64_t largest = 1;
+    for (const ExpertSource& source : experts) largest = std::max(largest, raw_expert_bytes(source));
+    config.experts = std::move(experts);
+    for (const uint64_t bytes : bound.slot_class_bytes)
+        config.classes.push_back({.slot_bytes = bytes, .slots = 0, .ring_slots = kRingSlots});
+    config.staging_buffers = uint32_t(std::clamp(kStagingTarget / largest, uint64_t(4), uint64_t(16)));
+    return config;
+}
+
+Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
+    const MemoryFacts facts = memory_facts();
+    PlanInputs in;
+    in.budget_bytes = options.ram_budget_bytes;
+    in.available_bytes = facts.available_bytes;
+    in.total_bytes = facts.total_bytes;
+    in.program_bytes = kProgramBytes;
+    in.other_bytes = options.extra_bytes;
+    in.table_bytes = o.checkpoint.tensors().size() * kTensorTableBytes + expert_source_bytes(o.sizes.expert_layers);
+    in.dense_bytes = o.sizes.dense_bytes;
+    in.context = o.context;
+    in.state_bytes = shape_of(o.spec, o.spec.layers, o.sizes, false, 0).bytes_for(o.context);
+    const bool draft = o.sizes.weights.draft.has_value();
+    if (draft) in.state_bytes += shape_of(o.spec, {o.spec.draft->layer}, o.sizes, true, 0).bytes_for(o.context);
+    in.slice_rows = options.prefill_slice;
+    in.ring_slots = kRingSlots;
+    in.scratch_bytes = [&, draft](uint32_t rows) {
+        return pass_scratch_bytes(o.spec, o.sizes.indexers_present, draft, rows, o.context, o.threads);
+    };
+    StoreConfig full = o.store;
+    uint64_t slot_bytes = 0;
+    for (size_t i = 0; i < full.classes.size(); ++i) {
+        uint32_t experts = 0;
+        for (const ExpertLayer& layer : o.sizes.expert_layers)
+            if (layer.slot_class == i) experts += layer.experts;
+        in.classes.push_back({.slot_bytes = full.classes[i].slot_bytes, .experts = experts});
+        full.classes[i].slots = experts;
+        slot_bytes += full.classes[i].slot_bytes * (experts + kRingSlots);
+    }
+    in.staging_bytes = store_memory_bytes(full) - slot_bytes;
+    return plan_memory(in);
+}
+
+Result<Opened> open_without_weights(const ModelOptions& options, Notices& notices) {
+    TRY(const std::string text, read_file(options.directory + "/config.json", kConfigBytesMax));
+    TRY(const Config config, Config::parse(text, options.directory + "/config.json"));
+    TRY(ModelSpec spec, spec_from_config(config, notices));
+    TRY(Checkpoint checkpoint, Checkpoint::open(options.directory, notices));
+    Opened o{.spec = std::move(spec), .checkpoint = std::move(checkpoint)};
+    TRY(o.sizes, bind_model(o.spec, o.checkpoint,
+                            {.draft_head = options.draft_head, .dense_attention = options.dense_attention}, notices));
+    TRY(o.context, choose_context(o.spec, options, o.sizes.indexers_present));
+    o.threads = options.threads != 0 ? options.threads : usable_cores();
+    o.fingerprint = fingerprint_of(text, o.checkpoint);
+    TRY(ExpertSources sources, make_expert_sources(o.checkpoint, o.sizes.expert_layers, /*sizes_only=*/true));
+    o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources));
+    TRY(o.planned, make_plan(options, o));
+    const MemoryFacts facts = memory_facts();
+    if (facts.available_bytes && o.planned.plan.total_bytes > *facts.available_bytes)
+        notices.add(fmt::format("the plan of {} is more than the {} that this machine has free: expect swapping or a kill; "
+                                "use a smaller --ram",
+                                format_bytes(o.planned.plan.total_bytes), format_bytes(*facts.available_bytes)));
+    if (!facts.available_bytes && options.ram_budget_bytes == 0)
+        notices.add(fmt::format("could not find out how much memory is free; assuming {}. Use --ram to say it",
+                                format_bytes(o.planned.plan.budget_bytes)));
+    return o;
+}
+
+RopeTable rope_table(const Rope& rope) {
+    if (rope.dims == 0) return RopeTable();
+    return RopeTable(RopeParameters{.theta = rope.theta, .dims = rope.dims});
+}
+
+LayerRopes ropes_of(const Layer& layer) {
+    LayerRopes ropes;
+    for (const Sublayer& sublayer : layer.sublayers) {
+        if (const auto* latent = std::get_if<LatentAttention>(&sublayer.body)) {
+            ropes.main = rope_table(latent->rope);
+            if (latent->indexer) ropes.index = rope_table(latent->indexer->rope);
+        } else if (const auto* grouped = std::get_if<GroupedQueryAttention>(&sublayer.body)) {
+            ropes.main = rope_table(grouped->rope);
+        }
+    }
+    return ropes;
+}
+
+std::string formats_of(const BoundModel& bound) {
+    std::set<std::string> experts, dense;
+    for (const ExpertLayer& layer : bound.expert_layers)
+        for (const TileShape& shape : layer.layout.shapes) experts.insert(to_string(shape.format));
+    for (const FillJob& job : bound.jobs)
+        if (job.kind == FillJob::Kind::matrix) dense.insert(to_string(job.source.shape.format));
+    const auto list = [](const std::set<std::string>& names) {
+        std::string text;
+        for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
+        return text;
+    };
+    return fmt::format("experts {}, dense {}", list(experts), list(dense));
+}
+
+}  // namespace
+
+Result<MemoryPlan> Model::plan_only(const ModelOptions& options, Notices& notices) {
+    TRY(Opened opened, open_without_weights(options, notices));
+    return std::move(opened.planned.plan);
+}
+
+Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices& notices) {
+    TRY(Opened o, open_without_weights(options, notices));
+    auto impl = std::make_unique<Impl>();
+    impl->options = options;
+    impl->kernels = options.kernels != nullptr ? options.kernels : &best_kernels();
+    impl->pool = std::make_unique<ThreadPool>(o.threads);
+    impl->plan = std::move(o.planned.plan);
+    impl->indexers_present = o.sizes.indexers_present;
+    impl->draft_loaded = o.sizes.weights.draft.has_value();
+    TRY(impl->arena, AlignedBuffer::allocate(o.sizes.dense_bytes));
+    TRY(BoundModel bound, bind_model(o.spec, o.checkpoint,
+                                     {.draft_head = options.draft_head, .dense_attention = options.dense_attention,
+                                      .arena = impl->arena.data()}, notices));
+    o.sizes = BoundModel{};
+    const auto progress = [&](uint64_t done, uint64_t total) {
+        if (options.progress) options.progress("reading dense weights", done, total);
+    };
+    TRY_STATUS(fill_dense(o.checkpoint, bound.jobs, *impl->pool, progress));
+
+    impl->formats = formats_of(bound);
+    impl->state_shape = std::make_shared<StateShape>(shape_of(o.spec, o.spec.layers, bound, false, o.fingerprint));
+    if (impl->draft_loaded)
+        impl->draft_shape = std::make_shared<StateShape>(
+            shape_of(o.spec, {o.spec.draft->layer}, bound, true, o.fingerprint));
+    for (const Layer& layer : o.spec.layers) impl->ropes.push_back(ropes_of(layer));
+    if (o.spec.draft) impl->ropes.push_back(ropes_of(o.spec.draft->layer));
+
+    TRY(ExpertSources sources, make_expert_sources(o.checkpoint, std::move(bound.expert_layers)));
+    o.store.experts = std::move(sources.sources);
+    o.store.landing = std::move(sources.landing);
+    for (size_t i = 0; i < o.store.classes.size(); ++i) o.store.classes[i].slots = o.planned.slots[i];
+    TRY(impl->store, ExpertStore::create(std::move(o.store)));
+    TRY(impl->scratch, AlignedBuffer::allocate(pass_scratch_bytes(o.spec, impl->indexers_present, impl->draft_loaded,
+                                                                  impl->plan.slice_rows, impl->plan.context, o.threads)));
+    impl->weights = std::move(bound.weights);
+    impl->spec = std::move(o.spec);
+    impl->checkpoint = std::make_unique<Checkpoint>(std::move(o.checkpoint));
+    return std::unique_ptr<Model>(new Model(std::move(impl)));
+}
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::~Model() = default;
+
+const ModelSpec& Model::spec() const { return impl_->spec; }
+const MemoryPlan& Model::plan() const { return impl_->plan; }
+const Kernels& Model::kernels() const { return *impl_->kernels; }
+uint32_t Model::threads() const { return impl_->pool->thread_count(); }
+bool Model::has_draft_head() const { return impl_->draft_loaded; }
+std::string Model::formats() const { return impl_->formats; }
+StoreCounters Model::store_counters() const { return impl_->store->counters(); }
+ExpertStore& Model::store() { return *impl_->store; }
+
+SequenceState Model::new_state() const { return {impl_->state_shape, impl_->plan.context}; }
+SequenceState Model::new_draft_state() const { return {impl_->draft_shape, impl_->plan.context}; }
+
+}  // namespace colibri
