@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "text/byte_level.h"
@@ -46,7 +47,7 @@ public:
         TRY_STATUS(read_bpe_options());
         TRY(MergeTable merges, merge_table());
         TRY(auto added, read_added_tokens(member(file_.rest, "added_tokens"), file_name_));
-        TRY_STATUS(settle_added_ids(added));
+        settle_added_ids(added);
         TRY_STATUS(build_vocabulary(added));
         parts_.bpe = Bpe(options_, std::move(merges));
         TRY(parts_.added, AddedTokens::build(std::move(added), parts_.normalizer, file_name_));
@@ -160,11 +161,30 @@ private:
         return table;
     }
 
-    // A token that the vocabulary has too keeps the vocabulary's id, as in the reference library.
-    Status settle_added_ids(std::vector<AddedToken>& added) const {
-        for (AddedToken& token : added)
-            if (const int32_t id = id_of(token.content); id != kNoToken) token.id = id;
-        return {};
+    // Ids as the reference library gives them, whatever the file says: the vocabulary's own id where it has the
+    // token, else the next free one. Files that it wrote agree. Where its rule would take an id of the
+    // vocabulary (which has gaps then), the file's number is the only sensible one.
+    void settle_added_ids(std::vector<AddedToken>& added) const {
+        const auto count = static_cast<int32_t>(file_.vocabulary.size());
+        std::vector<bool> taken;
+        for (const auto& token : file_.vocabulary) {
+            if (taken.size() <= static_cast<size_t>(token.id)) taken.resize(token.id + 1, false);
+            taken[token.id] = true;
+        }
+        std::map<std::string_view, int32_t> given;
+        int32_t largest = -1;
+        for (AddedToken& token : added) {
+            const int32_t free = largest >= count ? largest + 1 : count;
+            const auto earlier = given.find(token.content);
+            if (const int32_t id = id_of(token.content); id != kNoToken)
+                token.id = id;
+            else if (earlier != given.end())
+                token.id = earlier->second;
+            else if (static_cast<size_t>(free) >= taken.size() || !taken[free])
+                token.id = free;
+            given.emplace(token.content, token.id);
+            largest = std::max(largest, token.id);
+        }
     }
 
     // Bytes that a token adds to the text.
