@@ -60,12 +60,14 @@ TensorNames::TensorNames(const ModelSpec&) : prefix_("model.") {}
 std::string TensorNames::of(TensorRole role, uint32_t layer) const {
     const std::string_view suffix = layer_suffix(role);
     if (role == TensorRole::head) return std::string(suffix);
-    if (role == TensorRole::embedding || role == TensorRole::final_norm) return fmt::format("{}{}", prefix_, suffix);
+    if (role == TensorRole::embedding || role == TensorRole::final_norm)
+        return fmt::format("{}{}", prefix_, suffix);
     return fmt::format("{}layers.{}.{}", prefix_, layer, suffix);
 }
 
 std::string TensorNames::expert(uint32_t layer, uint32_t expert, uint32_t part) const {
-    return fmt::format("{}layers.{}.mlp.experts.{}.{}.weight", prefix_, layer, expert, kExpertParts[part]);
+    return fmt::format("{}layers.{}.mlp.experts.{}.{}.weight", prefix_, layer, expert,
+                       kExpertParts[part]);
 }
 
 std::string TensorNames::fused_gate_up(uint32_t layer) const {

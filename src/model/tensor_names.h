@@ -10,17 +10,42 @@
 namespace colibri {
 
 enum class TensorRole : uint8_t {
-    embedding, final_norm, head,                       // of the model; the layer is ignored
-    first_norm, second_norm,                           // of a layer's sublayers
-    query_a, query_a_norm, query_b, kv_a, kv_a_norm, kv_b,   // MLA
-    query, key, value, query_norm, key_norm,           // GQA; query also MLA without query LoRA
+    embedding,
+    final_norm,
+    head,  // of the model; the layer is ignored
+    first_norm,
+    second_norm,  // of a layer's sublayers
+    query_a,
+    query_a_norm,
+    query_b,
+    kv_a,
+    kv_a_norm,
+    kv_b,  // MLA
+    query,
+    key,
+    value,
+    query_norm,
+    key_norm,  // GQA; query also MLA without query LoRA
     output,
-    index_query, index_key, index_gate, index_key_norm, index_key_norm_bias,
-    router, router_bias,
-    gate, up, down,                                    // dense feed-forward
-    shared_gate, shared_up, shared_down,
-    draft_embedding_norm, draft_hidden_norm, draft_projection, draft_head_norm,
-    draft_embedding_alias, draft_head_alias,           // copies of the main ones that some checkpoints carry
+    index_query,
+    index_key,
+    index_gate,
+    index_key_norm,
+    index_key_norm_bias,
+    router,
+    router_bias,
+    gate,
+    up,
+    down,  // dense feed-forward
+    shared_gate,
+    shared_up,
+    shared_down,
+    draft_embedding_norm,
+    draft_hidden_norm,
+    draft_projection,
+    draft_head_norm,
+    draft_embedding_alias,
+    draft_head_alias,  // copies of the main ones that some checkpoints carry
 };
 
 class TensorNames {
@@ -40,7 +65,7 @@ public:
     [[nodiscard]] std::string merged_expert_scales(uint32_t layer, uint32_t expert) const;
 
 private:
-    std::string prefix_;   // "model."
+    std::string prefix_;  // "model."
 };
 
 }  // namespace colibri
