@@ -165,8 +165,9 @@ std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, bool no
         if (token.lstrip) begin = std::max(blanks_before(text, begin), done);
         if (token.rstrip) end = blanks_after(text, end);
         if (done < begin) parts.push_back({text.substr(done, begin - done)});
-        parts.push_back({text.substr(begin, end - begin), token.id});
-        done = end;
+        // A token may lie wholly inside the white space that the one before it took.
+        if (begin < end) parts.push_back({text.substr(begin, end - begin), token.id});
+        done = std::max(done, end);
     }
     if (done < text.size()) parts.push_back({text.substr(done)});
     return parts;

@@ -161,9 +161,10 @@ private:
         return table;
     }
 
-    // Ids as the reference library gives them, whatever the file says: the vocabulary's own id where it has the
-    // token, else the next free one. Files that it wrote agree. Where its rule would take an id of the
-    // vocabulary (which has gaps then), the file's number is the only sensible one.
+    // Ids as the reference library gives them, whatever the file says: the vocabulary's own id
+    // where it has the token, else the next free one. Files that it wrote agree. Where its rule
+    // would take an id of the vocabulary (which has gaps then), the file's number is the only
+    // sensible one.
     void settle_added_ids(std::vector<AddedToken>& added) const {
         const auto count = static_cast<int32_t>(file_.vocabulary.size());
         std::vector<bool> taken;
