@@ -49,7 +49,8 @@ TEST(Config, TypedGettersSayFoundAndExpected) {
     // Goal: each getter accepts its type and nothing else; null counts as absent.
     // Method: one key of every type against every getter that must refuse it.
     const auto config = *Config::parse(
-        R"({"n":5,"f":2.5,"s":"x","b":true,"l":[1,2],"t":["p","q"],"o":{"k":1},"z":null,"neg":-3,"big":4294967296})",
+        R"({"n":5,"f":2.5,"s":"x","b":true,"l":[1,2],"t":["p","q"],"o":{"k":1},"z":null,
+            "neg":-3,"big":4294967296})",
         "c.json");
     EXPECT_EQ(*config.count("n"), 5U);
     EXPECT_EQ(*config.count_or("z", 9), 9U);
