@@ -114,10 +114,12 @@ private:
         return false;
     }
     bool bad_merge(std::string_view found) {
+        // The second part has stored the merge already.
+        const size_t index = out_.merges.size() - (region_ == Region::merge && parts_ >= 2 ? 1 : 0);
         return stop(
             ErrorKind::invalid_input,
             fmt::format("model.merges[{}]: {}, expected \"left right\" or [\"left\", \"right\"]",
-                        out_.merges.size(), found));
+                        index, found));
     }
 
     // Inside model.NAME, directly.
