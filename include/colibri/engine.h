@@ -94,11 +94,12 @@ struct Generation {
 struct Prompt {
     std::vector<int32_t> tokens;
     bool begins_in_reasoning = false;   // the prompt ends inside an open thinking block
+    bool reasoning_closed = false;      // it ends with a closed thinking block: the model was told not to think
     bool has_thinking_tags = false;     // false: everything the model says is answer
 };
 
-struct ChatOptions {
-    bool think = false;                 // enable_thinking of the template
+struct RenderOptions {
+    std::optional<bool> think;          // enable_thinking; absent: the template's own default
     std::string reasoning_effort;       // "" = not passed
 };
 
@@ -118,9 +119,10 @@ public:
     [[nodiscard]] uint32_t length() const;      // positions in the state
     [[nodiscard]] uint32_t context() const;
 
+    struct Impl;  // in src/engine
+
 private:
     friend class Engine;
-    struct Impl;
     explicit Session(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
@@ -134,7 +136,7 @@ public:
     [[nodiscard]] Result<Session> new_session();
 
     // The model's chat template applied; text of messages is never recognized as control tokens. Without a template the texts are joined by newlines.
-    [[nodiscard]] Result<Prompt> render(std::span<const ChatMessage> messages, const ChatOptions& options) const;
+    [[nodiscard]] Result<Prompt> render(std::span<const ChatMessage> messages, const RenderOptions& options) const;
     // Raw text, no template; control tokens recognized only when asked.
     [[nodiscard]] Result<Prompt> raw_prompt(std::string_view text, bool special_tokens) const;
     [[nodiscard]] bool has_chat_template() const;
@@ -148,8 +150,9 @@ public:
     // "glm_moe_dsa, 8 layers, ..., avx512, 2 threads, activations auto (fp8: float path)": the start-up line.
     [[nodiscard]] std::string start_line() const;
 
+    struct Impl;  // in src/engine
+
 private:
-    struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
