@@ -134,6 +134,7 @@ struct For {
     Block body;
     Block otherwise;  // when nothing was visited
     bool recursive = false;
+    bool uses_loop = false;  // the body names `loop`
 };
 struct Set {
     Target target;

@@ -172,17 +172,21 @@ Result<Evaluator::Flow> Evaluator::run_for(const For& node, Position position,
     return Flow::normal;
 }
 
-Result<std::shared_ptr<const ListBox>> Evaluator::visited_items(const For& node, Position position,
-                                                                const Value& iterable,
-                                                                const ScopePtr& scope) {
-    TRY(auto items, at(position, iterate(iterable, heap_)));
-    if (!node.filter) return items;
+Result<bool> Evaluator::keeps(const For& node, const Value& item, const ScopePtr& scope) {
+    if (!node.filter) return true;
+    const ScopePtr inner = child_of(scope);
+    TRY_STATUS(assign(node.target, item, inner));
+    TRY(const Value kept, eval(*node.filter, inner));
+    return kept.truthy();
+}
+
+Result<std::shared_ptr<const ListBox>> Evaluator::kept_items(const For& node, Position position,
+                                                             std::shared_ptr<const ListBox> items,
+                                                             const ScopePtr& scope) {
     std::vector<Value> kept;
     for (const Value& item : items->items) {
-        const ScopePtr inner = child_of(scope);
-        TRY_STATUS(assign(node.target, item, inner));
-        TRY(const Value keeps, eval(*node.filter, inner));
-        if (keeps.truthy()) kept.push_back(item);
+        TRY(const bool is_kept, keeps(node, item, scope));
+        if (is_kept) kept.push_back(item);
     }
     TRY(const Value list, at(position, heap_.list(std::move(kept))));
     return std::get<std::shared_ptr<const ListBox>>(list.data());
@@ -190,18 +194,26 @@ Result<std::shared_ptr<const ListBox>> Evaluator::visited_items(const For& node,
 
 Status Evaluator::run_loop(const For& node, Position position, const Value& iterable, size_t depth0,
                            const ScopePtr& scope, TextBuilder& out) {
-    TRY(const auto items, visited_items(node, position, iterable, scope));
-    if (items->items.empty()) {
-        TRY_STATUS(run(node.otherwise, child_of(scope), out));
-        return {};
+    TRY(auto items, at(position, iterate(iterable, heap_)));
+    // `loop` counts what the filter keeps. Without it each item is judged only when its turn comes,
+    // so that the body can change what the filter sees of a namespace, as in Jinja.
+    const bool filters_first = node.filter != nullptr && node.uses_loop;
+    if (filters_first) {
+        TRY(items, kept_items(node, position, std::move(items), scope));
     }
     const auto loop = std::make_shared<LoopState>();
     loop->items = items;
     loop->depth0 = depth0;
     loop->recursive_for = node.recursive ? &node : nullptr;
     loop->outer_scope = scope;
+    bool visited = false;
     for (size_t i = 0; i < items->items.size(); ++i) {
         TRY_STATUS(at(position, heap_.spend(1)));
+        if (!filters_first) {
+            TRY(const bool is_kept, keeps(node, items->items[i], scope));
+            if (!is_kept) continue;
+        }
+        visited = true;
         loop->index0 = i;
         const ScopePtr inner = child_of(scope);
         inner->set("loop", Value(Value::Data(loop)));
@@ -209,6 +221,7 @@ Status Evaluator::run_loop(const For& node, Position position, const Value& iter
         TRY(const Flow flow, run(node.body, inner, out));
         if (flow == Flow::leaves_loop) break;
     }
+    if (!visited) TRY_STATUS(run(node.otherwise, child_of(scope), out));
     return {};
 }
 

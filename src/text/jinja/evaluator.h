@@ -59,9 +59,11 @@ private:
                          TextBuilder& out);
     Status run_loop(const For& node, Position position, const Value& iterable, size_t depth0,
                     const ScopePtr& scope, TextBuilder& out);
-    Result<std::shared_ptr<const ListBox>> visited_items(const For& node, Position position,
-                                                         const Value& iterable,
-                                                         const ScopePtr& scope);
+    // Whether the filter of a loop lets an item through, and all that it does.
+    Result<bool> keeps(const For& node, const Value& item, const ScopePtr& scope);
+    Result<std::shared_ptr<const ListBox>> kept_items(const For& node, Position position,
+                                                      std::shared_ptr<const ListBox> items,
+                                                      const ScopePtr& scope);
     Status assign(const Target& target, const Value& value, const ScopePtr& scope);
     Result<Value> block_text(const Block& body, const ExpressionPtr& filter, const ScopePtr& scope);
     Status run_call_block(const CallBlock& node, const ScopePtr& scope, TextBuilder& out);

@@ -291,8 +291,9 @@ Result<ExpressionPtr> ExpressionParser::parse_primary() {
         if (name == "false" || name == "False")
             return make(position, Constant{Value::boolean(false)});
         if (name == "none" || name == "None") return make(position, Constant{Value::none()});
-        if (name == "varargs" || name == "kwargs" || name == "caller")
+        if (name == "varargs" || name == "kwargs" || name == "caller" || name == "loop") {
             special_names_.push_back(name);
+        }
         return make(position, Name{std::move(name)});
     }
     if (token.is_op("(")) return parse_parenthesised();

@@ -27,7 +27,8 @@ public:
     // the first has no '|'.
     [[nodiscard]] Result<ExpressionPtr> parse_filter_chain(bool starts_inline);
 
-    // Which of varargs, kwargs and caller were read, in order; a macro takes what its body names.
+    // Which of varargs, kwargs, caller and loop were read, in order: macros and loops provide what
+    // their body names.
     [[nodiscard]] const std::vector<std::string>& special_names() const { return special_names_; }
 
 private:

@@ -123,7 +123,11 @@ private:
         }
         node.recursive = stream_.skip_if_name("recursive");
         ++loop_depth_;
+        const size_t names_before = expressions_.special_names().size();
         TRY(node.body, parse_body({"endfor", "else"}));
+        const auto& names = expressions_.special_names();
+        node.uses_loop = std::find(names.begin() + static_cast<std::ptrdiff_t>(names_before),
+                                   names.end(), "loop") != names.end();
         --loop_depth_;
         if (stream_.skip_if_name("else")) {
             TRY(node.otherwise, parse_body_to("endfor"));

@@ -120,7 +120,11 @@ Status merge_sort(std::vector<std::pair<Value, Value>>& rows, bool descending, H
             while (left < middle && right < end) {
                 const Value& a = descending ? rows[left].first : rows[right].first;
                 const Value& b = descending ? rows[right].first : rows[left].first;
-                TRY(const bool takes_right, less(a, b, heap));
+                TRY(const bool same, equal(a, b, heap));  // as Python compares lists of keys
+                bool takes_right = false;
+                if (!same) {
+                    TRY(takes_right, less(a, b, heap));
+                }
                 merged.push_back(std::move(rows[takes_right ? right++ : left++]));
             }
             while (left < middle) merged.push_back(std::move(rows[left++]));
