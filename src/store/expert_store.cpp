@@ -55,7 +55,10 @@ struct ExpertStore::Impl {
     [[nodiscard]] uint32_t count_ready() const;
     Error stuck();
 
-    [[nodiscard]] std::span<std::byte> slot_bytes(uint32_t slot) const { return slots[slot]; }
+    // Ring slots keep nothing for later.
+    [[nodiscard]] Pipeline::Order order_for(uint32_t expert, uint32_t slot) const {
+        return {.expert = expert, .slot = slots[slot], .keep = !placement.in_ring(slot)};
+    }
 
     ExpertTable table;
     Placement placement;
@@ -136,7 +139,8 @@ void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
     orders.clear();
     for (const uint32_t expert : placement.missed()) {
         const uint32_t slot = placement.slot_of(expert);
-        orders.push_back({expert, slot == kNoSlot ? std::span<std::byte>() : slot_bytes(slot)});
+        orders.push_back(slot == kNoSlot ? Pipeline::Order{.expert = expert}
+                                         : order_for(expert, slot));
     }
     pipeline->request(orders);
 }
@@ -150,6 +154,14 @@ void ExpertStore::Impl::end_stream() {
         for (const uint32_t expert : dropped) placement.cancel(expert);
         placement.close();
         process(last);
+        // A ring slot with an expert that nobody waits for could block the next scan, which must go
+        // in order. Only landings under way are left: no wait for the disk.
+        while (placement.ring_reading() > 0) {
+            (void)pipeline->wait(nullptr);
+            last.clear();
+            pipeline->drain(last);
+            process(last);
+        }
     } else {
         placement.close();
     }
@@ -169,18 +181,17 @@ void ExpertStore::Impl::process(std::vector<Pipeline::Completion>& list) {
         const uint32_t expert = completion.expert;
         if (completion.status) {
             if (placement.land(expert) && kind == StreamKind::decode) arrived.push_back(expert);
-        } else if (placement.fail(expert)) {
-            // What else completes belongs to no stream any more.
+        } else if (placement.fail(expert) && !error) {
             error = std::move(completion.status).error().within(name(table.id(expert)));
-            end_stream();
         }
     }
     forward_assignments();
+    if (error) end_stream();
 }
 
 void ExpertStore::Impl::forward_assignments() {
     for (const auto& [expert, slot] : placement.assignments())
-        pipeline->assign(expert, slot_bytes(slot));
+        pipeline->assign(order_for(expert, slot));
     placement.clear_assignments();
 }
 
@@ -209,6 +220,7 @@ Error ExpertStore::Impl::stuck() {
 Result<std::unique_ptr<ExpertStore>> ExpertStore::create(StoreConfig config) {
     CHECK(config.landing != nullptr);
     TRY(auto table, ExpertTable::build(config));
+    config.classes = useful_classes(config);
     auto impl = std::make_unique<Impl>(std::move(table), config);
     TRY_STATUS(impl->allocate(config));
     return std::unique_ptr<ExpertStore>(new ExpertStore(std::move(impl)));
@@ -250,7 +262,7 @@ Result<ExpertLease> ExpertStore::next() {
             lease.store_ = this;
             lease.id_ = impl.table.id(expert);
             lease.slot_ = impl.placement.slot_of(expert);
-            lease.data_ = impl.slot_bytes(lease.slot_).data();
+            lease.data_ = impl.slots[lease.slot_].data();
             return lease;
         }
         if (impl.placement.undelivered() == 0) {
@@ -341,7 +353,7 @@ void ExpertStore::give_back(uint32_t slot) {
 
 uint64_t store_memory_bytes(const StoreConfig& config) {
     uint64_t slots = 0;
-    for (const SlotClass& slot_class : config.classes)
+    for (const SlotClass& slot_class : useful_classes(config))
         slots += slot_count(slot_class) * slot_stride_bytes(slot_class);
     return slots + ExpertTable::memory_bytes(config) + Placement::memory_bytes(config) +
            Pipeline::memory_bytes(config);

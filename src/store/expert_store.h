@@ -48,7 +48,7 @@ using LandingFunction = std::function<Status(
 
 struct SlotClass {
     uint64_t slot_bytes = 0;  // size of a landed expert
-    uint32_t slots = 0;       // cache slots
+    uint32_t slots = 0;       // cache slots; no more are made than the class has experts
     // Scan ring: landing area of streams that must not evict, and of decode when every cache slot
     // is held. At least 2, or any number when `slots` covers every expert of the class. 8 or so let
     // a scan's reads overlap the computation.

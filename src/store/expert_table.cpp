@@ -18,6 +18,9 @@ constexpr size_t kClassesMax = 4;
 constexpr uint32_t kLayersMax = 4096;
 constexpr uint32_t kIndexMax = 65536;
 constexpr uint64_t kSparseFactor = 64;
+// The largest experts known have tens of MiB. With both limits no sum of sizes overflows.
+constexpr uint64_t kSlotBytesMax = 8192 * kGiB;
+constexpr uint64_t kExpertsMax = 1U << 19;
 constexpr uint64_t kStagingPage = 4096;
 
 std::string name(ExpertId id) {
@@ -57,19 +60,26 @@ Status check_source(const StoreConfig& config, const ExpertSource& source) {
     return check_extents(config, source);
 }
 
+std::vector<uint32_t> count_experts(const StoreConfig& config) {
+    std::vector<uint32_t> experts(config.classes.size());
+    for (const ExpertSource& source : config.experts)
+        if (source.slot_class < experts.size()) ++experts[source.slot_class];
+    return experts;
+}
+
 Status check_classes(const StoreConfig& config) {
     if (config.classes.size() > kClassesMax)
         return fail(ErrorKind::invalid_input,
                     fmt::format("found {} slot classes, expected at most {}", config.classes.size(),
                                 kClassesMax));
-    std::vector<uint64_t> experts(config.classes.size());
-    for (const ExpertSource& source : config.experts) ++experts[source.slot_class];
+    const std::vector<uint32_t> experts = count_experts(config);
     for (size_t i = 0; i < experts.size(); ++i) {
         const SlotClass& slot_class = config.classes[i];
         if (experts[i] == 0) continue;
-        if (slot_class.slot_bytes == 0)
+        if (slot_class.slot_bytes == 0 || slot_class.slot_bytes > kSlotBytesMax)
             return fail(ErrorKind::invalid_input,
-                        fmt::format("slot class {}: found slots of 0 bytes", i));
+                        fmt::format("slot class {}: found slots of {} bytes, expected 1 to {}", i,
+                                    slot_class.slot_bytes, kSlotBytesMax));
         const uint64_t slots = uint64_t(slot_class.slots) + slot_class.ring_slots;
         if (slots < 2 || (slot_class.ring_slots < 2 && slot_class.slots < experts[i]))
             return fail(
@@ -84,6 +94,9 @@ Status check_classes(const StoreConfig& config) {
 }  // namespace
 
 Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
+    if (config.experts.size() > kExpertsMax)
+        return fail(ErrorKind::invalid_input, fmt::format("found {} experts, expected at most {}",
+                                                          config.experts.size(), kExpertsMax));
     for (const ExpertSource& source : config.experts) TRY_STATUS(check_source(config, source));
     TRY_STATUS(check_classes(config));
 
@@ -156,6 +169,17 @@ uint64_t ExpertTable::memory_bytes(const StoreConfig& config) {
     for (const ExpertSource& source : config.experts) parts += source.extents.size();
     constexpr uint64_t kExpertBytes = sizeof(ExpertId) + sizeof(uint8_t) + 2 * sizeof(uint32_t);
     return config.experts.size() * kExpertBytes + parts * sizeof(ExpertPart);
+}
+
+std::vector<SlotClass> useful_classes(const StoreConfig& config) {
+    const std::vector<uint32_t> experts = count_experts(config);
+    std::vector<SlotClass> classes = config.classes;
+    for (size_t i = 0; i < classes.size(); ++i) {
+        classes[i].slots = std::min(classes[i].slots, experts[i]);
+        classes[i].ring_slots = std::min(classes[i].ring_slots, std::max(2U, experts[i]));
+        if (experts[i] == 0) classes[i].slots = classes[i].ring_slots = 0;
+    }
+    return classes;
 }
 
 uint64_t staging_buffer_bytes(const StoreConfig& config) {

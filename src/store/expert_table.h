@@ -64,6 +64,9 @@ private:
     std::vector<uint32_t> numbers_;
 };
 
+// The classes without slots that could never be filled: at most one for each expert of the class.
+[[nodiscard]] std::vector<SlotClass> useful_classes(const StoreConfig& config);
+
 // A staging buffer holds the extents of any one expert.
 [[nodiscard]] uint64_t staging_buffer_bytes(const StoreConfig& config);
 

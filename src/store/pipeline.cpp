@@ -83,30 +83,39 @@ void Pipeline::request(std::span<const Order> orders) {
     for (const Order& order : orders) {
         Flight& flight = flights_[order.expert];
         flight.slot = order.slot;
-        if (flight.phase == Phase::reading && flight.unwanted) {
-            flight.unwanted = false;
+        flight.keep = order.keep;
+        queue_.push_back(order.expert);
+        if (flight.unwanted) {
+            flight.wanted_again = true;
             continue;
         }
         CHECK(flight.phase == Phase::idle);
         flight.phase = Phase::queued;
-        queue_.push_back(order.expert);
     }
     start_reads();
 }
 
-void Pipeline::assign(uint32_t expert, std::span<std::byte> slot) {
+void Pipeline::assign(const Order& order) {
     const std::lock_guard lock(mutex_);
-    Flight& flight = flights_[expert];
+    Flight& flight = flights_[order.expert];
     // An idle flight has failed already; its completion is on the way to the consumer.
     if (flight.phase == Phase::idle) return;
-    flight.slot = slot;
-    if (flight.phase == Phase::arrived) start_landing(expert);
+    flight.slot = order.slot;
+    flight.keep = order.keep;
+    if (flight.phase == Phase::arrived) start_landing(order.expert);
 }
 
 void Pipeline::start_reads() {
-    while (queue_begin_ < queue_.size() && !free_staging_.empty()) {
-        const uint32_t expert = queue_[queue_begin_++];
+    for (; queue_begin_ < queue_.size(); ++queue_begin_) {
+        const uint32_t expert = queue_[queue_begin_];
         Flight& flight = flights_[expert];
+        if (flight.wanted_again) {
+            // Only now, in its turn: an earlier revival could fill the staging with experts whose
+            // slots wait for those before them.
+            flight.unwanted = flight.wanted_again = false;
+            continue;
+        }
+        if (free_staging_.empty()) break;
         flight.phase = Phase::reading;
         flight.staging = free_staging_.back();
         free_staging_.pop_back();
@@ -137,10 +146,14 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
             counters_.read_bytes += range.out.size();
     }
     if (stop_) return;
-    if (flight.unwanted) {
-        finish(expert);
+    if (flight.wanted_again) {
+        const std::span<std::byte> slot = flight.slot;
+        const bool keep = flight.keep;
+        finish(expert, {.slot = slot, .phase = Phase::queued, .keep = keep});
+    } else if (flight.unwanted) {
+        finish(expert, Flight{});
     } else if (!status) {
-        finish(expert);
+        finish(expert, Flight{});
         complete(expert, std::move(status));
     } else if (flight.slot.empty()) {
         flight.phase = Phase::arrived;
@@ -150,15 +163,14 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
 }
 
 void Pipeline::start_landing(uint32_t expert) {
-    flights_[expert].phase = Phase::landing;
+    flights_[expert].phase = Phase::ready;
     landing_queue_.push_back(expert);
     landing_came_.notify_one();
 }
 
-void Pipeline::finish(uint32_t expert) {
-    Flight& flight = flights_[expert];
-    free_staging_.push_back(flight.staging);
-    flight = Flight{};
+void Pipeline::finish(uint32_t expert, const Flight& after) {
+    free_staging_.push_back(flights_[expert].staging);
+    flights_[expert] = after;
     start_reads();
 }
 
@@ -176,12 +188,13 @@ void Pipeline::landing_worker() {
         if (stop_) return;
         const uint32_t expert = landing_queue_.front();
         landing_queue_.erase(landing_queue_.begin());
+        flights_[expert].phase = Phase::landing;
         const Flight flight = flights_[expert];
         lock.unlock();
         Status status = land(expert, flight, raw);
         lock.lock();
         if (stop_) return;
-        finish(expert);
+        finish(expert, Flight{});
         complete(expert, std::move(status));
     }
 }
@@ -207,7 +220,12 @@ void Pipeline::drain(std::vector<Completion>& completions) {
 void Pipeline::cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions) {
     const std::lock_guard lock(mutex_);
     for (; queue_begin_ < queue_.size(); ++queue_begin_) {
-        flights_[queue_[queue_begin_]] = Flight{};
+        Flight& flight = flights_[queue_[queue_begin_]];
+        if (flight.wanted_again) {
+            flight.wanted_again = false;
+        } else {
+            flight = Flight{};
+        }
         dropped.push_back(queue_[queue_begin_]);
     }
     queue_.clear();
@@ -215,16 +233,19 @@ void Pipeline::cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& c
     for (uint32_t i = 0; i < staging_.size(); ++i) {
         const uint32_t expert = staging_[i].expert;
         Flight& flight = flights_[expert];
-        if (flight.staging != i) continue;
-        if (flight.phase == Phase::reading && reader_->cancel(expert)) {
-            // An unwanted one was dropped by an earlier cancel() already.
-            if (!flight.unwanted) dropped.push_back(expert);
-            finish(expert);
-        } else if (flight.phase == Phase::reading && flight.slot.empty()) {
+        if (flight.staging != i || flight.unwanted || flight.phase == Phase::landing) continue;
+        const bool reading = flight.phase == Phase::reading;
+        if (reading && reader_->cancel(expert)) {
+            finish(expert, Flight{});
+        } else if (flight.keep) {
+            continue;
+        } else if (reading) {
             flight.unwanted = true;
-        } else if (flight.phase == Phase::arrived) {
-            finish(expert);
+        } else {
+            std::erase(landing_queue_, expert);
+            finish(expert, Flight{});
         }
+        dropped.push_back(expert);
     }
     std::move(completions_.begin(), completions_.end(), std::back_inserter(completions));
     completions_.clear();

@@ -29,6 +29,7 @@ public:
     struct Order {
         uint32_t expert = 0;
         std::span<std::byte> slot;  // empty: not known yet
+        bool keep = false;          // lands even when its stream is cancelled meanwhile
     };
     struct Completion {
         uint32_t expert = 0;
@@ -47,11 +48,12 @@ public:
     // Queues reads of experts that are neither queued nor on their way to a slot.
     void request(std::span<const Order> orders);
     // Names the slot of an expert that was requested without one.
-    void assign(uint32_t expert, std::span<std::byte> slot);
+    void assign(const Order& order);
     // Appends what has come since the last call.
     void drain(std::vector<Completion>& completions);
-    // Drops what was not started (appended to `dropped`) and what has no slot. The rest lands in
-    // its slot. Afterwards only experts that have a slot will complete.
+    // Drops what was not started, and of the rest what has no slot to be kept in (both appended to
+    // `dropped`). Appends the completions so far. Afterwards only reads to be kept and landings
+    // that were under way complete.
     void cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions);
     // Waits for a completion. False when `token` was raised meanwhile.
     [[nodiscard]] bool wait(const CancelToken* token);
@@ -71,13 +73,16 @@ private:
         queued,   // waits for a staging buffer
         reading,  // with the reader
         arrived,  // in staging, waits for its slot
-        landing,  // waits for a landing worker, or has one
+        ready,    // waits for a landing worker
+        landing,
     };
     struct Flight {
         std::span<std::byte> slot;
         uint32_t staging = kNoStaging;
         Phase phase = Phase::idle;
-        bool unwanted = false;  // reading, and to be thrown away
+        bool keep = false;
+        bool unwanted = false;      // reading, and to be thrown away
+        bool wanted_again = false;  // unwanted, and in the queue
     };
     struct Staging {
         AlignedBuffer buffer;
@@ -94,7 +99,7 @@ private:
     // With mutex_ held:
     void start_reads();
     void start_landing(uint32_t expert);
-    void finish(uint32_t expert);
+    void finish(uint32_t expert, const Flight& after);
     void complete(uint32_t expert, Status status);
 
     const ExpertTable& table_;

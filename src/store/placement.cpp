@@ -102,7 +102,7 @@ uint32_t Placement::find_slot(Pool& pool) {
 }
 
 void Placement::fill_slots(Pool& pool) {
-    while (pool.placed < pool.waiting.size()) {
+    while (pool.placed < pool.waiting.size() && !failed_) {
         const uint32_t slot = find_slot(pool);
         if (slot == kNoSlot) return;
         const uint32_t expert = pool.waiting[pool.placed++];
@@ -111,7 +111,11 @@ void Placement::fill_slots(Pool& pool) {
         slots_[slot].landed = false;
         slot_of_[expert] = slot;
         ++reading_;
-        if (!slots_[slot].ring) pool.policy->insert(expert);
+        if (slots_[slot].ring) {
+            ++ring_reading_;
+        } else {
+            pool.policy->insert(expert);
+        }
         log(Kind::issue, expert);
         assignments_.push_back({expert, slot});
     }
@@ -141,6 +145,7 @@ void Placement::empty_slot(uint32_t expert) {
         --resident_;
     } else {
         --reading_;
+        if (slot.ring) --ring_reading_;
     }
     if (slot.ring) {
         pool.free_ring.push_back(number);
@@ -156,6 +161,7 @@ bool Placement::land(uint32_t expert) {
     Slot& slot = slots_[slot_of_[expert]];
     slot.landed = true;
     --reading_;
+    if (slot.ring) --ring_reading_;
     ++resident_;
     if (slot.pins == 0) {
         // Left over from a stream that was closed early.
@@ -173,7 +179,10 @@ bool Placement::land(uint32_t expert) {
 bool Placement::fail(uint32_t expert) {
     log(Kind::fail, expert);
     if (slot_of_[expert] != kNoSlot) empty_slot(expert);
-    if (undelivered_[expert] != 0) return true;
+    if (undelivered_[expert] != 0) {
+        failed_ = true;
+        return true;
+    }
     fill_slots(pools_[classes_[expert]]);
     return false;
 }
@@ -216,11 +225,12 @@ void Placement::close() {
     }
     undelivered_count_ = 0;
     open_ = false;
+    failed_ = false;
 }
 
 uint64_t Placement::memory_bytes(const StoreConfig& config) {
     uint64_t slots = 0;
-    for (const SlotClass& slot_class : config.classes)
+    for (const SlotClass& slot_class : useful_classes(config))
         slots += uint64_t(slot_class.slots) + slot_class.ring_slots;
     // slot_of_, undelivered_, ids_, classes_ and each pool's policy.
     const uint64_t expert_bytes = sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) +

@@ -90,7 +90,11 @@ public:
         return is_landed(expert) && slots_[slot_of_[expert]].pins > undelivered_[expert];
     }
     [[nodiscard]] uint32_t undelivered() const { return undelivered_count_; }
+    [[nodiscard]] bool in_ring(uint32_t slot) const { return slots_[slot].ring; }
     [[nodiscard]] uint32_t reading() const { return reading_; }
+    [[nodiscard]] uint32_t ring_reading() const {
+        return ring_reading_;
+    }  // of these, in ring slots
     [[nodiscard]] uint32_t resident() const { return resident_; }
     [[nodiscard]] uint32_t held() const { return held_; }
     [[nodiscard]] uint64_t hits() const { return hits_; }
@@ -144,10 +148,11 @@ private:
     std::vector<Pool> pools_;
 
     bool open_ = false;
+    bool failed_ = false;  // the open stream lost a member: it gets no more slots
     StreamKind kind_ = StreamKind::decode;
     std::vector<uint32_t> members_, missed_;
     std::vector<Assignment> assignments_;
-    uint32_t undelivered_count_ = 0, reading_ = 0, resident_ = 0, held_ = 0;
+    uint32_t undelivered_count_ = 0, reading_ = 0, ring_reading_ = 0, resident_ = 0, held_ = 0;
     uint64_t hits_ = 0, misses_ = 0, evictions_ = 0;
     uint32_t max_held_decode_ = 1, max_held_scan_ = 1;
     bool recording_ = false;
