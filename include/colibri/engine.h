@@ -1,7 +1,9 @@
-// The public interface of colibri: an Engine opens a model, a Session holds one conversation's state. No tensors here.
+// The public interface of colibri: an Engine opens a model, a Session holds one conversation's
+// state. No tensors here.
 //
-// Threads: an Engine and its sessions belong to one thread at a time (cancellation excepted: CancelToken may be raised from
-// anywhere, also from a signal handler). Several engines can live in one process. A Session must not outlive its Engine.
+// Threads: an Engine and its sessions belong to one thread at a time (cancellation excepted:
+// CancelToken may be raised from anywhere, also from a signal handler). Several engines can live in
+// one process. A Session must not outlive its Engine.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +21,11 @@
 
 namespace colibri {
 
-class Model;        // runtime/model.h, for tools that look inside
-class Tokenizer;    // text/tokenizer.h
-struct ChatMessage; // text/chat.h
-struct MemoryPlan;  // load/plan.h
-struct ModelSpec;   // model/spec.h
+class Model;         // runtime/model.h, for tools that look inside
+class Tokenizer;     // text/tokenizer.h
+struct ChatMessage;  // text/chat.h
+struct MemoryPlan;   // load/plan.h
+struct ModelSpec;    // model/spec.h
 
 enum class Activations : uint8_t {
     automatic,  // integer path for weights in integer formats, float path for the rest
@@ -31,61 +33,63 @@ enum class Activations : uint8_t {
 };
 
 struct LoadProgress {
-    std::string_view step;     // "reading dense weights"
+    std::string_view step;  // "reading dense weights"
     uint64_t done_bytes = 0, total_bytes = 0;
 };
 
 struct EngineOptions {
     std::string model_directory;
-    uint64_t ram_budget_bytes = 0;      // 0: what the machine has free, minus a reserve
-    uint32_t context = 0;               // positions; 0: min(4096, the model's maximum)
+    uint64_t ram_budget_bytes = 0;  // 0: what the machine has free, minus a reserve
+    uint32_t context = 0;           // positions; 0: min(4096, the model's maximum)
     Activations activations = Activations::automatic;
-    std::string isa;                    // "" = the widest; otherwise a name of kernels.h
-    uint32_t threads = 0;               // 0: physical cores this process may use
-    uint32_t prefill_slice = 0;         // rows that go through a layer together; 0: the planner decides
-    bool draft_head = false;            // load the MTP layer when the checkpoint has one
-    bool dense_attention = false;       // lossy: ignore a missing indexer beyond index_topk positions
-    bool tokenizer_required = true;     // false: token ids only (coli eval)
-    std::function<void(const LoadProgress&)> progress;  // called from the opening thread, may be empty
+    std::string isa;               // "" = the widest; otherwise a name of kernels.h
+    uint32_t threads = 0;          // 0: physical cores this process may use
+    uint32_t prefill_slice = 0;    // rows that go through a layer together; 0: the planner decides
+    bool draft_head = false;       // load the MTP layer when the checkpoint has one
+    bool dense_attention = false;  // lossy: ignore a missing indexer beyond index_topk positions
+    bool tokenizer_required = true;  // false: token ids only (coli eval)
+    std::function<void(const LoadProgress&)>
+        progress;  // called from the opening thread, may be empty
 };
 
 struct SamplingOptions {
-    float temperature = 1.0F;           // 0 = greedy
-    float top_p = 0.95F;                // 1 = off
-    uint32_t top_k = 0;                 // 0 = off
-    float min_p = 0.0F;                 // 0 = off
+    float temperature = 1.0F;  // 0 = greedy
+    float top_p = 0.95F;       // 1 = off
+    uint32_t top_k = 0;        // 0 = off
+    float min_p = 0.0F;        // 0 = off
     uint64_t seed = 0;
 };
 
 enum class FinishReason : uint8_t {
-    stop,       // an end-of-turn token
-    length,     // max_tokens
-    context,    // the context is full
+    stop,     // an end-of-turn token
+    length,   // max_tokens
+    context,  // the context is full
     cancelled,
 };
 
 struct GenerateOptions {
     SamplingOptions sampling;
-    uint32_t max_tokens = 0;            // 0: up to the context
+    uint32_t max_tokens = 0;  // 0: up to the context
     const CancelToken* cancel = nullptr;
     // Prompt rows read so far; called between layers and slices of a long prefill.
     std::function<void(uint32_t done_rows, uint32_t total_rows)> on_prefill;
-    // Whole characters only. `reasoning`: between the model's thinking tags. Tags themselves and control tokens are not shown.
+    // Whole characters only. `reasoning`: between the model's thinking tags. Tags themselves and
+    // control tokens are not shown.
     std::function<void(std::string_view text, bool reasoning)> on_text;
 };
 
 struct GenerationStats {
-    uint32_t prompt_tokens = 0;         // of the whole prompt
-    uint32_t reused_tokens = 0;         // of it, already in the state
+    uint32_t prompt_tokens = 0;  // of the whole prompt
+    uint32_t reused_tokens = 0;  // of it, already in the state
     uint32_t generated_tokens = 0;
-    uint32_t reasoning_tokens = 0;      // of the generated
+    uint32_t reasoning_tokens = 0;  // of the generated
     uint64_t prefill_us = 0, decode_us = 0, first_token_us = 0;
     uint64_t expert_hits = 0, expert_misses = 0, read_bytes = 0, wait_us = 0;
 };
 
 struct Generation {
     std::string text, reasoning;
-    std::vector<int32_t> tokens;        // as sampled, the end token included
+    std::vector<int32_t> tokens;  // as sampled, the end token included
     FinishReason finish = FinishReason::stop;
     GenerationStats stats;
 };
@@ -93,14 +97,15 @@ struct Generation {
 // A rendered conversation, ready for Session::generate.
 struct Prompt {
     std::vector<int32_t> tokens;
-    bool begins_in_reasoning = false;   // the prompt ends inside an open thinking block
-    bool reasoning_closed = false;      // it ends with a closed thinking block: the model was told not to think
-    bool has_thinking_tags = false;     // false: everything the model says is answer
+    bool begins_in_reasoning = false;  // the prompt ends inside an open thinking block
+    bool reasoning_closed =
+        false;  // it ends with a closed thinking block: the model was told not to think
+    bool has_thinking_tags = false;  // false: everything the model says is answer
 };
 
 struct RenderOptions {
-    std::optional<bool> think;          // enable_thinking; absent: the template's own default
-    std::string reasoning_effort;       // "" = not passed
+    std::optional<bool> think;     // enable_thinking; absent: the template's own default
+    std::string reasoning_effort;  // "" = not passed
 };
 
 class Engine;
@@ -111,12 +116,13 @@ public:
     Session& operator=(Session&&) noexcept;
     ~Session();
 
-    // Continues from the longest common prefix of `prompt` and what the state holds, then samples. The state afterwards holds prompt and answer.
-    // Errors: out_of_budget (prompt longer than the context: need, limit, option to raise), io/corrupt from the
-    // store; the session stays usable after an error. Cancellation is not an error: finish = cancelled.
+    // Continues from the longest common prefix of `prompt` and what the state holds, then samples.
+    // The state afterwards holds prompt and answer. Errors: out_of_budget (prompt longer than the
+    // context: need, limit, option to raise), io/corrupt from the store; the session stays usable
+    // after an error. Cancellation is not an error: finish = cancelled.
     [[nodiscard]] Result<Generation> generate(const Prompt& prompt, const GenerateOptions& options);
     void reset();
-    [[nodiscard]] uint32_t length() const;      // positions in the state
+    [[nodiscard]] uint32_t length() const;  // positions in the state
     [[nodiscard]] uint32_t context() const;
 
     struct Impl;  // in src/engine
@@ -129,25 +135,31 @@ private:
 
 class Engine {
 public:
-    // Plans memory, refuses a budget that is too small (naming the smallest that works), loads. Lasting remarks go to `notices`.
-    [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const EngineOptions& options, Notices& notices);
+    // Plans memory, refuses a budget that is too small (naming the smallest that works), loads.
+    // Lasting remarks go to `notices`.
+    [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const EngineOptions& options,
+                                                              Notices& notices);
     ~Engine();
 
     [[nodiscard]] Result<Session> new_session();
 
-    // The model's chat template applied; text of messages is never recognized as control tokens. Without a template the texts are joined by newlines.
-    [[nodiscard]] Result<Prompt> render(std::span<const ChatMessage> messages, const RenderOptions& options) const;
+    // The model's chat template applied; text of messages is never recognized as control tokens.
+    // Without a template the texts are joined by newlines.
+    [[nodiscard]] Result<Prompt> render(std::span<const ChatMessage> messages,
+                                        const RenderOptions& options) const;
     // Raw text, no template; control tokens recognized only when asked.
     [[nodiscard]] Result<Prompt> raw_prompt(std::string_view text, bool special_tokens) const;
     [[nodiscard]] bool has_chat_template() const;
 
     [[nodiscard]] const ModelSpec& spec() const;
     [[nodiscard]] const MemoryPlan& plan() const;
-    [[nodiscard]] const Tokenizer* tokenizer() const;   // null when none was required and none is there
+    [[nodiscard]] const Tokenizer* tokenizer()
+        const;  // null when none was required and none is there
     [[nodiscard]] Model& model();
     // Sampling that generation_config.json recommends, over SamplingOptions' defaults.
     [[nodiscard]] SamplingOptions recommended_sampling() const;
-    // "glm_moe_dsa, 8 layers, ..., avx512, 2 threads, activations auto (fp8: float path)": the start-up line.
+    // "glm_moe_dsa, 8 layers, ..., avx512, 2 threads, activations auto (fp8: float path)": the
+    // start-up line.
     [[nodiscard]] std::string start_line() const;
 
     struct Impl;  // in src/engine

@@ -10,7 +10,8 @@ namespace colibri {
 Result<AlignedBuffer> AlignedBuffer::allocate(uint64_t size_bytes) {
     AlignedBuffer buffer;
     if (size_bytes == 0) return buffer;
-    void* mapping = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapping =
+        mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
         return fail(ErrorKind::out_of_budget,
                     fmt::format("the system refused {} of memory", format_bytes(size_bytes)));

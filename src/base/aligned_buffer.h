@@ -10,15 +10,16 @@
 
 namespace colibri {
 
-// Move-only. Backed by its own anonymous mapping: pages count towards the resident set only once touched and
-// go back to the system when the buffer dies. `data()` is aligned to 4 KiB.
+// Move-only. Backed by its own anonymous mapping: pages count towards the resident set only once
+// touched and go back to the system when the buffer dies. `data()` is aligned to 4 KiB.
 class AlignedBuffer {
 public:
     AlignedBuffer() = default;
     // Errors: out_of_budget when the system refuses the mapping.
     [[nodiscard]] static Result<AlignedBuffer> allocate(uint64_t size_bytes);
     AlignedBuffer(AlignedBuffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+        : data_(std::exchange(other.data_, nullptr)),
+          size_bytes_(std::exchange(other.size_bytes_, 0)) {}
     AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
     AlignedBuffer(const AlignedBuffer&) = delete;
     AlignedBuffer& operator=(const AlignedBuffer&) = delete;

@@ -5,7 +5,8 @@
 
 namespace colibri {
 
-// Async-signal-safe to raise. Owned by the request; everyone else holds a pointer, null meaning "never".
+// Async-signal-safe to raise. Owned by the request; everyone else holds a pointer, null meaning
+// "never".
 class CancelToken {
 public:
     void cancel() { cancelled_.store(true, std::memory_order_relaxed); }

@@ -1,4 +1,5 @@
-// CHECK: an assertion that stays in release builds. For programmer errors only; no input may reach it.
+// CHECK: an assertion that stays in release builds. For programmer errors only; no input may reach
+// it.
 #pragma once
 
 #include <source_location>
@@ -9,8 +10,8 @@ namespace colibri {
 
 }  // namespace colibri
 
-#define CHECK(condition)                                                                  \
-    do {                                                                                  \
-        if (!(condition)) [[unlikely]]                                                    \
-            ::colibri::check_failed(#condition, std::source_location::current());         \
+#define CHECK(condition)                                                          \
+    do {                                                                          \
+        if (!(condition)) [[unlikely]]                                            \
+            ::colibri::check_failed(#condition, std::source_location::current()); \
     } while (false)

@@ -1,5 +1,5 @@
-// What the user should be told once and the program goes on: the messages are collected here, and only apps
-// prints them.
+// What the user should be told once and the program goes on: the messages are collected here, and
+// only apps prints them.
 #pragma once
 
 #include <algorithm>

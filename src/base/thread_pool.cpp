@@ -9,8 +9,8 @@ namespace colibri {
 
 namespace {
 
-// About 50 us on the machines this was measured on: longer than the gap between two regions of a decode step,
-// far shorter than a disk read.
+// About 50 us on the machines this was measured on: longer than the gap between two regions of a
+// decode step, far shorter than a disk read.
 constexpr uint32_t kSpins = 4000;
 
 inline void relax() {
@@ -81,7 +81,8 @@ void ThreadPool::split(uint32_t count, uint32_t grain, FunctionRef<void(uint32_t
     }
     run([&](uint32_t member, uint32_t members) {
         const auto begin = uint32_t(uint64_t(units) * member / members) * grain;
-        const auto end = std::min(count, uint32_t(uint64_t(units) * (member + 1) / members) * grain);
+        const auto end =
+            std::min(count, uint32_t(uint64_t(units) * (member + 1) / members) * grain);
         if (begin < end) work(begin, end);
     });
 }

@@ -11,8 +11,9 @@
 
 namespace colibri {
 
-// The caller is member 0 and works too. One region at a time, always started by the same thread; a region
-// may not start another. Idle members spin briefly (a decode step has hundreds of short regions), then sleep.
+// The caller is member 0 and works too. One region at a time, always started by the same thread; a
+// region may not start another. Idle members spin briefly (a decode step has hundreds of short
+// regions), then sleep.
 class ThreadPool {
 public:
     explicit ThreadPool(uint32_t thread_count);
@@ -22,11 +23,12 @@ public:
 
     [[nodiscard]] uint32_t thread_count() const { return thread_count_; }
 
-    // Runs work(member, thread_count) once on every member and returns when all are done. `work` must not throw.
+    // Runs work(member, thread_count) once on every member and returns when all are done. `work`
+    // must not throw.
     void run(FunctionRef<void(uint32_t, uint32_t)> work);
 
-    // Cuts [0, count) into thread_count contiguous parts, in multiples of `grain`, and runs work(begin, end) on
-    // the parts that are not empty.
+    // Cuts [0, count) into thread_count contiguous parts, in multiples of `grain`, and runs
+    // work(begin, end) on the parts that are not empty.
     void split(uint32_t count, uint32_t grain, FunctionRef<void(uint32_t, uint32_t)> work);
 
 private:

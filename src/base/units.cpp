@@ -34,12 +34,18 @@ Result<uint64_t> parse_bytes(std::string_view text) {
     for (const char c : std::string_view(rest, text.data() + text.size()))
         if (c != ' ') unit += char(std::tolower(static_cast<unsigned char>(c)));
     double factor = 0;
-    if (unit.empty() || unit == "g" || unit == "gb" || unit == "gib") factor = double(kGiB);
-    else if (unit == "m" || unit == "mb" || unit == "mib") factor = double(kMiB);
-    else if (unit == "k" || unit == "kb" || unit == "kib") factor = double(kKiB);
-    else if (unit == "t" || unit == "tb" || unit == "tib") factor = double(kGiB) * 1024;
-    else if (unit == "b") factor = 1;
-    else return bad("the unit is unknown");
+    if (unit.empty() || unit == "g" || unit == "gb" || unit == "gib")
+        factor = double(kGiB);
+    else if (unit == "m" || unit == "mb" || unit == "mib")
+        factor = double(kMiB);
+    else if (unit == "k" || unit == "kb" || unit == "kib")
+        factor = double(kKiB);
+    else if (unit == "t" || unit == "tb" || unit == "tib")
+        factor = double(kGiB) * 1024;
+    else if (unit == "b")
+        factor = 1;
+    else
+        return bad("the unit is unknown");
     if (value * factor >= 9.0e18) return bad("it is too large");
     return static_cast<uint64_t>(value * factor);
 }

@@ -26,8 +26,8 @@ template <class T>
 // "1.5 GiB", "700 MiB", "12 KiB", "17 B": at most one decimal.
 [[nodiscard]] std::string format_bytes(uint64_t bytes);
 
-// Accepts "800M", "1.5G", "64MiB", "25 GB" (decimal and binary suffixes both mean powers of 1024) and plain
-// numbers, which are GiB as in `--ram 16`. Errors: invalid_input naming the text.
+// Accepts "800M", "1.5G", "64MiB", "25 GB" (decimal and binary suffixes both mean powers of 1024)
+// and plain numbers, which are GiB as in `--ram 16`. Errors: invalid_input naming the text.
 [[nodiscard]] Result<uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace colibri

@@ -11,8 +11,8 @@
 
 namespace colibri {
 
-// A stack of 64-byte aligned arrays inside one planned buffer. Sizes are computed beforehand by the scratch_bytes functions of the
-// blocks, so running out is a bug. One thread.
+// A stack of 64-byte aligned arrays inside one planned buffer. Sizes are computed beforehand by the
+// scratch_bytes functions of the blocks, so running out is a bug. One thread.
 class Scratch {
 public:
     explicit Scratch(std::span<std::byte> memory) : memory_(memory) {}
@@ -55,7 +55,7 @@ struct Compute {
     const Kernels& kernels;
     ThreadPool& pool;
     Scratch& scratch;
-    bool float_activations = false;   // --activations f32
+    bool float_activations = false;  // --activations f32
 };
 
 }  // namespace colibri

@@ -1,4 +1,5 @@
-// How a block sees one layer's rows of a sequence state: blocks of 64 positions, each holding the layer's parts one after the other.
+// How a block sees one layer's rows of a sequence state: blocks of 64 positions, each holding the
+// layer's parts one after the other.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@ namespace colibri {
 inline constexpr uint32_t kStateBlockPositions = 64;
 inline constexpr uint32_t kKeyTilePositions = 16;
 
-// Elements a layer keeps per position. `key_tile` rows are stored dimension-major in tiles of 16 positions, the
-// others position by position.
+// Elements a layer keeps per position. `key_tile` rows are stored dimension-major in tiles of 16
+// positions, the others position by position.
 struct LayerStateShape {
     uint32_t latent = 0;     // MLA: kv_rank + rope dims
     uint32_t index_key = 0;  // DSA owner layers
@@ -31,7 +32,8 @@ struct LayerState {
     // The tile that holds `position`: [key_tile dims][16 positions].
     [[nodiscard]] float* key_tile(uint32_t position) const {
         return part(position, shape.latent + shape.index_key) +
-               uint64_t(position % kStateBlockPositions / kKeyTilePositions) * kKeyTilePositions * shape.key_tile;
+               uint64_t(position % kStateBlockPositions / kKeyTilePositions) * kKeyTilePositions *
+                   shape.key_tile;
     }
     [[nodiscard]] float* value(uint32_t position) const {
         return row(position, shape.latent + shape.index_key + shape.key_tile, shape.value);

@@ -15,7 +15,8 @@ namespace {
 // The narrowest group any format has; bounds the number of scales per row.
 constexpr uint32_t kSmallestGroup = 16;
 
-// Products are cut so that a part has at least this many multiply-adds: below it a second thread costs more than it saves.
+// Products are cut so that a part has at least this many multiply-adds: below it a second thread
+// costs more than it saves.
 constexpr uint64_t kPartWork = 8192;
 
 }  // namespace
@@ -27,7 +28,8 @@ bool uses_integer_path(const Compute& compute, const TileShape& shape) {
 uint64_t activation_scratch_bytes(uint64_t rows, uint64_t columns) {
     const uint64_t groups = ceil_div(columns, uint64_t(kSmallestGroup));
     const uint64_t one = scratch_bytes_of<int8_t>(rows * round_up(columns + 8, uint64_t(64))) +
-                         scratch_bytes_of<float>(rows * groups) + scratch_bytes_of<int32_t>(rows * groups);
+                         scratch_bytes_of<float>(rows * groups) +
+                         scratch_bytes_of<int32_t>(rows * groups);
     return 2 * one;
 }
 
@@ -47,16 +49,20 @@ Status ActivationRows::quantize_for(Compute& compute, const TileShape& shape) {
     std::atomic<bool> finite{true};
     const auto rows = [&](uint32_t begin, uint32_t end) {
         for (uint32_t r = begin; r < end; ++r)
-            if (!compute.kernels.quantize(rows_.values + uint64_t(r) * rows_.stride, columns_, group, padded,
-                                          values + uint64_t(r) * stride, scales + uint64_t(r) * groups,
+            if (!compute.kernels.quantize(rows_.values + uint64_t(r) * rows_.stride, columns_,
+                                          group, padded, values + uint64_t(r) * stride,
+                                          scales + uint64_t(r) * groups,
                                           sums + uint64_t(r) * groups))
                 finite.store(false, std::memory_order_relaxed);
     };
-    if (uint64_t(row_count_) * columns_ < kPartWork) rows(0, row_count_);
-    else compute.pool.split(row_count_, 1, rows);
+    if (uint64_t(row_count_) * columns_ < kPartWork)
+        rows(0, row_count_);
+    else
+        compute.pool.split(row_count_, 1, rows);
     if (!finite.load())
         return fail(ErrorKind::invalid_input,
-                    "an activation is not a finite number: the weights overflow in this model or are damaged");
+                    "an activation is not a finite number: the weights overflow in this model or "
+                    "are damaged");
     forms_[form_count_++] = {.group = group,
                              .padded_columns = padded,
                              .rows = {.values = values,
@@ -73,11 +79,12 @@ const QuantizedRows& ActivationRows::quantized(const TileShape& shape) const {
     CHECK(false);
 }
 
-void multiply_blocks(const Compute& compute, const MatrixView& w, const ActivationRows& x, OutputRows y,
-                     uint32_t block_begin, uint32_t block_end) {
+void multiply_blocks(const Compute& compute, const MatrixView& w, const ActivationRows& x,
+                     OutputRows y, uint32_t block_begin, uint32_t block_end) {
     const Kernels& k = compute.kernels;
     if (uses_integer_path(compute, w.shape)) {
-        const auto product = w.shape.format.kind == WeightKind::int8 ? k.int8_product : k.int4_product;
+        const auto product =
+            w.shape.format.kind == WeightKind::int8 ? k.int8_product : k.int4_product;
         product(w, x.quantized(w.shape), x.row_count(), y, block_begin, block_end);
     } else {
         k.float_product[size_t(w.shape.format.kind)](w, x.floats(), x.row_count(), y, block_begin,
@@ -99,23 +106,26 @@ Status multiply_all(Compute& compute, std::span<const Product> products, Activat
     const auto part = [&](uint32_t begin, uint32_t end) {
         for (const Product& p : products) {
             const uint32_t own = p.weights.shape.blocks();
-            if (begin < own)
-                multiply_blocks(compute, p.weights, x, p.y, begin, std::min(own, end));
+            if (begin < own) multiply_blocks(compute, p.weights, x, p.y, begin, std::min(own, end));
             if (end <= own) return;
             begin = begin > own ? begin - own : 0;
             end -= own;
         }
     };
     const uint64_t work = uint64_t(blocks) * kTileRows * x.columns() * x.row_count();
-    if (work < 2 * kPartWork) part(0, blocks);
-    else compute.pool.split(blocks, 1, part);
+    if (work < 2 * kPartWork)
+        part(0, blocks);
+    else
+        compute.pool.split(blocks, 1, part);
     return {};
 }
 
-void multiply_float(Compute& compute, const MatrixView& w, FloatRows x, uint32_t row_count, OutputRows y) {
+void multiply_float(Compute& compute, const MatrixView& w, FloatRows x, uint32_t row_count,
+                    OutputRows y) {
     const auto product = compute.kernels.float_product[size_t(w.shape.format.kind)];
     const uint64_t work = uint64_t(w.shape.rows) * w.shape.columns * row_count;
-    if (work < 2 * kPartWork) product(w, x, row_count, y, 0, w.shape.blocks());
+    if (work < 2 * kPartWork)
+        product(w, x, row_count, y, 0, w.shape.blocks());
     else
         compute.pool.split(w.shape.blocks(), 1, [&](uint32_t begin, uint32_t end) {
             product(w, x, row_count, y, begin, end);
@@ -131,15 +141,14 @@ void gather_row(const MatrixView& w, uint32_t row, float* out) {
                               ? nullptr
                               : w.scales() + uint64_t(block) * s.scale_groups() * kTileRows + lane;
     const auto scale = [&](uint32_t column) {
-        return s.scale_groups() == 1 ? scales[0] : scales[uint64_t(column / s.group_columns()) * kTileRows];
+        return s.scale_groups() == 1 ? scales[0]
+                                     : scales[uint64_t(column / s.group_columns()) * kTileRows];
     };
     const auto* bytes = reinterpret_cast<const uint8_t*>(data);
     for (uint32_t c = 0; c < s.columns; ++c) {
         const uint64_t cell = uint64_t(c) * kTileRows + lane;
         switch (s.format.kind) {
-            case WeightKind::f32:
-                std::memcpy(out + c, bytes + cell * 4, 4);
-                break;
+            case WeightKind::f32: std::memcpy(out + c, bytes + cell * 4, 4); break;
             case WeightKind::bf16: {
                 uint16_t bits = 0;
                 std::memcpy(&bits, bytes + cell * 2, 2);
@@ -148,7 +157,8 @@ void gather_row(const MatrixView& w, uint32_t row, float* out) {
             }
             case WeightKind::fp8: out[c] = f8_e4m3_to_f32(bytes[cell]) * scale(c); break;
             case WeightKind::int8:
-                out[c] = float(int8_t(bytes[(uint64_t(c / 4) * kTileRows + lane) * 4 + c % 4])) * scale(c);
+                out[c] = float(int8_t(bytes[(uint64_t(c / 4) * kTileRows + lane) * 4 + c % 4])) *
+                         scale(c);
                 break;
             case WeightKind::int4: {
                 const uint32_t group = s.group_columns();
@@ -158,7 +168,8 @@ void gather_row(const MatrixView& w, uint32_t row, float* out) {
                 const uint32_t in_group = c - g * group;
                 const bool high = in_group >= half;
                 const uint32_t q = high ? in_group - half : in_group;
-                const uint64_t at = uint64_t(g) * group * kTileRows / 2 + (uint64_t(q / 4) * kTileRows + lane) * 4 + q % 4;
+                const uint64_t at = uint64_t(g) * group * kTileRows / 2 +
+                                    (uint64_t(q / 4) * kTileRows + lane) * 4 + q % 4;
                 const uint8_t packed = bytes[at];
                 out[c] = float(int(high ? packed >> 4 : packed & 15) - 8) * scale(c);
                 break;

@@ -2,9 +2,13 @@
 
 namespace colibri {
 
-AnswerStream::AnswerStream(const Tokenizer& tokenizer, std::optional<ThinkTags> tags, ReasoningStart start,
-                           const Sink& sink)
-    : tokenizer_(tokenizer), decoder_(tokenizer), tags_(std::move(tags)), splitter_(tags_, start), sink_(sink) {}
+AnswerStream::AnswerStream(const Tokenizer& tokenizer, std::optional<ThinkTags> tags,
+                           ReasoningStart start, const Sink& sink)
+    : tokenizer_(tokenizer),
+      decoder_(tokenizer),
+      tags_(std::move(tags)),
+      splitter_(tags_, start),
+      sink_(sink) {}
 
 void AnswerStream::push(int32_t token) {
     // Special tokens are not shown, but thinking tags among them must reach the splitter.

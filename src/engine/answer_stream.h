@@ -1,4 +1,5 @@
-// From sampled tokens to shown text: characters, reasoning and answer apart, control tokens left out.
+// From sampled tokens to shown text: characters, reasoning and answer apart, control tokens left
+// out.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@ class AnswerStream {
 public:
     using Sink = std::function<void(std::string_view text, bool reasoning)>;
 
-    // `tags`: absent for models without thinking. The tokenizer and the sink must outlive the stream.
-    AnswerStream(const Tokenizer& tokenizer, std::optional<ThinkTags> tags, ReasoningStart start, const Sink& sink);
+    // `tags`: absent for models without thinking. The tokenizer and the sink must outlive the
+    // stream.
+    AnswerStream(const Tokenizer& tokenizer, std::optional<ThinkTags> tags, ReasoningStart start,
+                 const Sink& sink);
 
     void push(int32_t token);
     void finish();

@@ -4,8 +4,8 @@
 
 #include <ctime>
 
-#include "engine/engine_impl.h"
 #include "decode/sampler.h"
+#include "engine/engine_impl.h"
 #include "text/encode_prompt.h"
 
 namespace colibri {
@@ -35,17 +35,19 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notic
     auto impl = std::make_unique<Impl>();
     impl->options = options;
     TRY(const Kernels* kernels, choose_kernels(options.isa));
-    TRY(impl->files, read_model_files(options.model_directory, options.tokenizer_required, notices));
-    ModelOptions model{.directory = options.model_directory,
-                       .ram_budget_bytes = options.ram_budget_bytes,
-                       .extra_bytes = impl->files.tokenizer ? impl->files.tokenizer->memory_bytes() : 0,
-                       .context = options.context,
-                       .float_activations = options.activations == Activations::f32,
-                       .kernels = kernels,
-                       .threads = options.threads,
-                       .prefill_slice = options.prefill_slice,
-                       .draft_head = options.draft_head,
-                       .dense_attention = options.dense_attention};
+    TRY(impl->files,
+        read_model_files(options.model_directory, options.tokenizer_required, notices));
+    ModelOptions model{
+        .directory = options.model_directory,
+        .ram_budget_bytes = options.ram_budget_bytes,
+        .extra_bytes = impl->files.tokenizer ? impl->files.tokenizer->memory_bytes() : 0,
+        .context = options.context,
+        .float_activations = options.activations == Activations::f32,
+        .kernels = kernels,
+        .threads = options.threads,
+        .prefill_slice = options.prefill_slice,
+        .draft_head = options.draft_head,
+        .dense_attention = options.dense_attention};
     if (options.progress)
         model.progress = [&](std::string_view step, uint64_t done, uint64_t total) {
             options.progress({.step = step, .done_bytes = done, .total_bytes = total});
@@ -61,32 +63,51 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notic
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
-const ModelSpec& Engine::spec() const { return impl_->model->spec(); }
-const MemoryPlan& Engine::plan() const { return impl_->model->plan(); }
-const Tokenizer* Engine::tokenizer() const { return impl_->files.tokenizer ? &*impl_->files.tokenizer : nullptr; }
-Model& Engine::model() { return *impl_->model; }
-bool Engine::has_chat_template() const { return impl_->files.chat_template.has_value(); }
-SamplingOptions Engine::recommended_sampling() const { return impl_->files.sampling; }
+const ModelSpec& Engine::spec() const {
+    return impl_->model->spec();
+}
+const MemoryPlan& Engine::plan() const {
+    return impl_->model->plan();
+}
+const Tokenizer* Engine::tokenizer() const {
+    return impl_->files.tokenizer ? &*impl_->files.tokenizer : nullptr;
+}
+Model& Engine::model() {
+    return *impl_->model;
+}
+bool Engine::has_chat_template() const {
+    return impl_->files.chat_template.has_value();
+}
+SamplingOptions Engine::recommended_sampling() const {
+    return impl_->files.sampling;
+}
 
 std::string Engine::start_line() const {
     const Model& model = *impl_->model;
     const bool f32 = impl_->options.activations == Activations::f32;
-    std::string line = fmt::format("{}, {} layers, {}, isa {}, {} thread{}, activations {}", model.spec().family,
-                                   model.spec().layers.size(), model.formats(), to_string(model.kernels().isa), model.threads(),
-                                   model.threads() == 1 ? "" : "s", f32 ? "f32" : "auto");
-    if (!f32 && model.formats().find("int") != std::string::npos) line += " (int8 for integer weights)";
+    std::string line =
+        fmt::format("{}, {} layers, {}, isa {}, {} thread{}, activations {}", model.spec().family,
+                    model.spec().layers.size(), model.formats(), to_string(model.kernels().isa),
+                    model.threads(), model.threads() == 1 ? "" : "s", f32 ? "f32" : "auto");
+    if (!f32 && model.formats().find("int") != std::string::npos)
+        line += " (int8 for integer weights)";
     if (impl_->options.dense_attention) line += ", lossy: dense attention";
     return line;
 }
 
-Result<Prompt> Engine::render(std::span<const ChatMessage> messages, const RenderOptions& options) const {
-    if (tokenizer() == nullptr) return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
+Result<Prompt> Engine::render(std::span<const ChatMessage> messages,
+                              const RenderOptions& options) const {
+    if (tokenizer() == nullptr)
+        return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
     if (!impl_->files.chat_template) {
         std::string text;
-        for (const ChatMessage& message : messages) text += (text.empty() ? "" : "\n") + message.content;
+        for (const ChatMessage& message : messages)
+            text += (text.empty() ? "" : "\n") + message.content;
         return raw_prompt(text, false);
     }
-    ChatOptions chat{.think = options.think, .special_tokens = impl_->files.template_tokens, .now = local_time()};
+    ChatOptions chat{.think = options.think,
+                     .special_tokens = impl_->files.template_tokens,
+                     .now = local_time()};
     if (!options.reasoning_effort.empty()) chat.reasoning_effort = options.reasoning_effort;
     TRY(const ChatPrompt rendered, render_chat(*impl_->files.chat_template, messages, chat));
     Prompt prompt;
@@ -98,10 +119,11 @@ Result<Prompt> Engine::render(std::span<const ChatMessage> messages, const Rende
 }
 
 Result<Prompt> Engine::raw_prompt(std::string_view text, bool special_tokens) const {
-    if (tokenizer() == nullptr) return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
+    if (tokenizer() == nullptr)
+        return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
     Prompt prompt;
-    TRY(prompt.tokens,
-        tokenizer()->encode(text, special_tokens ? SpecialTokens::recognized : SpecialTokens::plain));
+    TRY(prompt.tokens, tokenizer()->encode(text, special_tokens ? SpecialTokens::recognized
+                                                                : SpecialTokens::plain));
     if (prompt.tokens.empty()) return fail(ErrorKind::invalid_input, "the prompt is empty");
     return prompt;
 }

@@ -29,9 +29,9 @@ Status read_tokenizer(const std::string& directory, bool required, ModelFiles& f
         return {};
     }
     if (!required) return {};
-    return fail(ErrorKind::not_found,
-                fmt::format("{} is missing: text needs it. Copy it from the model's source, or use coli eval with token ids",
-                            path));
+    return fail(ErrorKind::not_found, fmt::format("{} is missing: text needs it. Copy it from the "
+                                                  "model's source, or use coli eval with token ids",
+                                                  path));
 }
 
 Status read_template(const std::string& directory, ModelFiles& files) {
@@ -53,12 +53,14 @@ Status read_template(const std::string& directory, ModelFiles& files) {
     return {};
 }
 
-// A number of generation_config.json inside [low, high]; the fallback, with a notice, when it is not.
-Result<float> sampling_number(const Config& config, std::string_view key, float fallback, double low, double high,
-                              Notices& notices) {
+// A number of generation_config.json inside [low, high]; the fallback, with a notice, when it is
+// not.
+Result<float> sampling_number(const Config& config, std::string_view key, float fallback,
+                              double low, double high, Notices& notices) {
     TRY(const double value, config.number_or(key, double(fallback)));
     if (value >= low && value <= high) return float(value);
-    notices.add(fmt::format("{}: {} is {}, expected {} to {}; {} is used", config.file(), key, value, low, high, fallback));
+    notices.add(fmt::format("{}: {} is {}, expected {} to {}; {} is used", config.file(), key,
+                            value, low, high, fallback));
     return fallback;
 }
 
@@ -80,7 +82,8 @@ Status read_generation_config(const std::string& directory, ModelFiles& files, N
 
 }  // namespace
 
-Result<ModelFiles> read_model_files(const std::string& directory, bool tokenizer_required, Notices& notices) {
+Result<ModelFiles> read_model_files(const std::string& directory, bool tokenizer_required,
+                                    Notices& notices) {
     ModelFiles files;
     TRY_STATUS(read_tokenizer(directory, tokenizer_required, files));
     if (!files.tokenizer) return files;

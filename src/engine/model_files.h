@@ -17,11 +17,13 @@ struct ModelFiles {
     std::optional<Tokenizer> tokenizer;
     std::optional<ChatTemplate> chat_template;
     TemplateTokens template_tokens;
-    SamplingOptions sampling;              // generation_config.json over the defaults
-    std::vector<int32_t> extra_eos;        // of generation_config.json
+    SamplingOptions sampling;        // generation_config.json over the defaults
+    std::vector<int32_t> extra_eos;  // of generation_config.json
 };
 
-// Errors: not_found when a tokenizer is required and absent, and whatever is wrong with a file that is there, naming it.
-[[nodiscard]] Result<ModelFiles> read_model_files(const std::string& directory, bool tokenizer_required, Notices& notices);
+// Errors: not_found when a tokenizer is required and absent, and whatever is wrong with a file that
+// is there, naming it.
+[[nodiscard]] Result<ModelFiles> read_model_files(const std::string& directory,
+                                                  bool tokenizer_required, Notices& notices);
 
 }  // namespace colibri

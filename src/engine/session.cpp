@@ -15,8 +15,8 @@ struct Session::Impl {
     Engine::Impl& engine;
     SequenceState state;
     Sampler sampler;
-    std::vector<int32_t> tokens;    // one per accepted position of the state
-    std::vector<float> logits;      // of the last position
+    std::vector<int32_t> tokens;  // one per accepted position of the state
+    std::vector<float> logits;    // of the last position
 };
 
 namespace {
@@ -26,8 +26,8 @@ uint32_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>
 }
 
 // Runs tokens after the state and keeps the last row's logits.
-Status advance(Session::Impl& s, std::span<const int32_t> tokens, const GenerateOptions& options, uint32_t reused,
-               uint32_t prompt_rows) {
+Status advance(Session::Impl& s, std::span<const int32_t> tokens, const GenerateOptions& options,
+               uint32_t reused, uint32_t prompt_rows) {
     ForwardOptions forward;
     forward.cancel = options.cancel;
     forward.on_logits = [&](uint32_t, std::span<const float> row) -> Status {
@@ -35,21 +35,24 @@ Status advance(Session::Impl& s, std::span<const int32_t> tokens, const Generate
         return {};
     };
     if (options.on_prefill && prompt_rows != 0)
-        forward.on_progress = [&](uint32_t done, uint32_t) { options.on_prefill(reused + done, prompt_rows); };
+        forward.on_progress = [&](uint32_t done, uint32_t) {
+            options.on_prefill(reused + done, prompt_rows);
+        };
     TRY_STATUS(s.engine.model->forward(s.state, tokens, forward));
     s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
     return {};
 }
 
 // Samples until the turn ends.
-Status decode(Session::Impl& s, const GenerateOptions& options, AnswerStream& stream, Generation& out,
-              uint64_t begin_us) {
+Status decode(Session::Impl& s, const GenerateOptions& options, AnswerStream& stream,
+              Generation& out, uint64_t begin_us) {
     const Tokenizer& tokenizer = *s.engine.files.tokenizer;
     const SamplerOptions sampling{.temperature = options.sampling.temperature,
                                   .top_k = options.sampling.top_k,
                                   .top_p = options.sampling.top_p,
                                   .min_p = options.sampling.min_p};
-    const TokenMask mask{.valid_ids = std::min(uint32_t(tokenizer.size()), s.engine.model->spec().vocab)};
+    const TokenMask mask{.valid_ids =
+                             std::min(uint32_t(tokenizer.size()), s.engine.model->spec().vocab)};
     Rng random(options.sampling.seed);
     while (true) {
         TRY(const int32_t token, s.sampler.sample(s.logits, sampling, mask, random));
@@ -70,7 +73,8 @@ Status decode(Session::Impl& s, const GenerateOptions& options, AnswerStream& st
             out.finish = FinishReason::context;
             return {};
         }
-        if (is_cancelled(options.cancel)) return fail(ErrorKind::cancelled, "the request was cancelled");
+        if (is_cancelled(options.cancel))
+            return fail(ErrorKind::cancelled, "the request was cancelled");
         TRY_STATUS(advance(s, {&token, 1}, options, 0, 0));
     }
 }
@@ -78,10 +82,15 @@ Status decode(Session::Impl& s, const GenerateOptions& options, AnswerStream& st
 }  // namespace
 
 Result<Session> Engine::new_session() {
-    if (tokenizer() == nullptr) return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
+    if (tokenizer() == nullptr)
+        return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
     Model& model = *impl_->model;
-    return Session(std::unique_ptr<Session::Impl>(new Session::Impl{
-        .engine = *impl_, .state = model.new_state(), .sampler = Sampler(model.spec().vocab), .tokens = {}, .logits = {}}));
+    return Session(
+        std::unique_ptr<Session::Impl>(new Session::Impl{.engine = *impl_,
+                                                         .state = model.new_state(),
+                                                         .sampler = Sampler(model.spec().vocab),
+                                                         .tokens = {},
+                                                         .logits = {}}));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -89,8 +98,12 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-uint32_t Session::length() const { return impl_->state.length(); }
-uint32_t Session::context() const { return impl_->state.capacity(); }
+uint32_t Session::length() const {
+    return impl_->state.length();
+}
+uint32_t Session::context() const {
+    return impl_->state.capacity();
+}
 
 void Session::reset() {
     impl_->state = impl_->engine.model->new_state();
@@ -102,10 +115,12 @@ Result<Generation> Session::generate(const Prompt& prompt, const GenerateOptions
     if (prompt.tokens.empty()) return fail(ErrorKind::invalid_input, "the prompt is empty");
     const auto prompt_rows = uint32_t(prompt.tokens.size());
     if (prompt_rows > s.state.capacity())
-        return fail(ErrorKind::out_of_budget,
-                    fmt::format("the prompt has {} tokens and the context {} positions; raise it with --ctx (this model has at "
-                                "most {}) or shorten the prompt",
-                                prompt_rows, s.state.capacity(), s.engine.model->spec().context_max));
+        return fail(
+            ErrorKind::out_of_budget,
+            fmt::format("the prompt has {} tokens and the context {} positions; raise it with "
+                        "--ctx (this model has at "
+                        "most {}) or shorten the prompt",
+                        prompt_rows, s.state.capacity(), s.engine.model->spec().context_max));
     const uint64_t begin_us = now_us();
     const StoreCounters before = s.engine.model->store_counters();
     // The last prompt token is run again even when it is in the state: its logits are needed.
@@ -120,13 +135,16 @@ Result<Generation> Session::generate(const Prompt& prompt, const GenerateOptions
                                  : prompt.reasoning_closed  ? ReasoningStart::closed
                                                             : ReasoningStart::outside;
     AnswerStream stream(*s.engine.files.tokenizer,
-                        prompt.has_thinking_tags ? s.engine.think_tags : std::optional<ThinkTags>(), start, options.on_text);
-    Status status = advance(s, std::span(prompt.tokens).subspan(reused), options, reused, prompt_rows);
+                        prompt.has_thinking_tags ? s.engine.think_tags : std::optional<ThinkTags>(),
+                        start, options.on_text);
+    Status status =
+        advance(s, std::span(prompt.tokens).subspan(reused), options, reused, prompt_rows);
     out.stats.prefill_us = now_us() - begin_us;
     if (status) status = decode(s, options, stream, out, begin_us);
     stream.finish();
     if (!status) {
-        if (status.error().kind != ErrorKind::cancelled) return tl::unexpected(std::move(status).error());
+        if (status.error().kind != ErrorKind::cancelled)
+            return tl::unexpected(std::move(status).error());
         out.finish = FinishReason::cancelled;
     }
     out.text = stream.text();

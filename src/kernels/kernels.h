@@ -1,6 +1,6 @@
 // CPU maths behind one table of functions, chosen once at start. kernels/reference is the truth:
-// every other table returns the same bits for the same inputs (DESIGN section 6, "Numeric
-// contract"; ARCHITECTURE.md repeats it).
+// every other table returns the same bits for the same inputs (ARCHITECTURE.md, "Numeric
+// contract").
 //
 // Common rules. Pointers are to f32 unless stated; vectors need no alignment, matrices (MatrixView)
 // are 64-byte aligned; strides count elements. No function allocates, throws, or keeps state; all

@@ -14,8 +14,13 @@ namespace {
 
 class Binder {
 public:
-    Binder(const ModelSpec& spec, const Checkpoint& checkpoint, const BindOptions& options, Notices& notices)
-        : spec_(spec), checkpoint_(checkpoint), options_(options), notices_(notices), names_(spec) {}
+    Binder(const ModelSpec& spec, const Checkpoint& checkpoint, const BindOptions& options,
+           Notices& notices)
+        : spec_(spec),
+          checkpoint_(checkpoint),
+          options_(options),
+          notices_(notices),
+          names_(spec) {}
 
     Result<BoundModel> run();
 
@@ -28,15 +33,19 @@ private:
     void claim(const MatrixSource& source);
 
     Result<const float*> vector(TensorRole role, uint32_t layer, uint32_t count);
-    Result<MatrixView> matrix(TensorRole role, uint32_t layer, uint32_t rows, uint32_t columns, bool padded = false);
+    Result<MatrixView> matrix(TensorRole role, uint32_t layer, uint32_t rows, uint32_t columns,
+                              bool padded = false);
     Result<FeedForwardWeights> feed_forward(uint32_t layer, const Expert& expert, bool shared);
     Status kv_halves(const LatentAttention& attention, uint32_t layer, LatentWeights& out);
     Result<std::optional<IndexerWeights>> indexer(const LatentAttention& attention, uint32_t layer);
     Result<LatentWeights> latent(const LatentAttention& attention, uint32_t layer);
-    Result<GroupedQueryWeights> grouped_query(const GroupedQueryAttention& attention, uint32_t layer);
+    Result<GroupedQueryWeights> grouped_query(const GroupedQueryAttention& attention,
+                                              uint32_t layer);
     Result<MoeWeights> moe(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer);
-    Result<std::array<MatrixSource, 3>> expert_sources(const MoeFeedForward& moe, uint32_t layer, uint32_t expert);
-    Status expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer, MoeWeights& out);
+    Result<std::array<MatrixSource, 3>> expert_sources(const MoeFeedForward& moe, uint32_t layer,
+                                                       uint32_t expert);
+    Status expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer,
+                        MoeWeights& out);
     Result<LayerWeights> layer(const Layer& layer, uint32_t store_layer);
     Status draft();
     void report_unclaimed();
@@ -60,8 +69,9 @@ Result<const float*> Binder::vector(TensorRole role, uint32_t layer, uint32_t co
     const std::string name = names_.of(role, layer);
     const TensorInfo* tensor = checkpoint_.find(name);
     if (tensor == nullptr)
-        return fail(ErrorKind::not_found, fmt::format("{}: tensor {} is missing (expected [{}]){}", checkpoint_.directory(),
-                                                      name, count, checkpoint_.gaps()));
+        return fail(ErrorKind::not_found,
+                    fmt::format("{}: tensor {} is missing (expected [{}]){}",
+                                checkpoint_.directory(), name, count, checkpoint_.gaps()));
     MatrixSource source;
     source.name = name;
     source.data = tensor;
@@ -76,12 +86,14 @@ Result<const float*> Binder::vector(TensorRole role, uint32_t layer, uint32_t co
         case DType::i8:
         case DType::i32:
         case DType::i64:
-            return fail(ErrorKind::corrupt, fmt::format("{}: dtype {}, expected F32, BF16 or F16",
-                                                        checkpoint_.where(*tensor), to_string(tensor->dtype)));
+            return fail(ErrorKind::corrupt,
+                        fmt::format("{}: dtype {}, expected F32, BF16 or F16",
+                                    checkpoint_.where(*tensor), to_string(tensor->dtype)));
     }
     if (tensor->shape != std::vector<uint64_t>{count})
-        return fail(ErrorKind::corrupt, fmt::format("{}: {} elements, expected [{}]", checkpoint_.where(*tensor),
-                                                    tensor->size_bytes / size_bytes(tensor->dtype), count));
+        return fail(ErrorKind::corrupt,
+                    fmt::format("{}: {} elements, expected [{}]", checkpoint_.where(*tensor),
+                                tensor->size_bytes / size_bytes(tensor->dtype), count));
     source.row_bytes = size_bytes(tensor->dtype);
     claimed_.insert(tensor->name);
     std::byte* at = take(uint64_t(count) * sizeof(float));
@@ -89,9 +101,11 @@ Result<const float*> Binder::vector(TensorRole role, uint32_t layer, uint32_t co
     return reinterpret_cast<const float*>(at);
 }
 
-Result<MatrixView> Binder::matrix(TensorRole role, uint32_t layer, uint32_t rows, uint32_t columns, bool padded) {
+Result<MatrixView> Binder::matrix(TensorRole role, uint32_t layer, uint32_t rows, uint32_t columns,
+                                  bool padded) {
     auto found = find_matrix(checkpoint_, names_.of(role, layer), rows, columns, padded);
-    if (!found && found.error().kind == ErrorKind::not_found) found.error().message += checkpoint_.gaps();
+    if (!found && found.error().kind == ErrorKind::not_found)
+        found.error().message += checkpoint_.gaps();
     TRY(MatrixSource source, std::move(found));
     claim(source);
     std::byte* at = take(source.shape.total_bytes());
@@ -102,9 +116,12 @@ Result<MatrixView> Binder::matrix(TensorRole role, uint32_t layer, uint32_t rows
 
 Result<FeedForwardWeights> Binder::feed_forward(uint32_t layer, const Expert& expert, bool shared) {
     FeedForwardWeights weights;
-    TRY(weights.gate, matrix(shared ? TensorRole::shared_gate : TensorRole::gate, layer, expert.hidden, expert.input));
-    TRY(weights.up, matrix(shared ? TensorRole::shared_up : TensorRole::up, layer, expert.hidden, expert.input));
-    TRY(weights.down, matrix(shared ? TensorRole::shared_down : TensorRole::down, layer, expert.input, expert.hidden));
+    TRY(weights.gate, matrix(shared ? TensorRole::shared_gate : TensorRole::gate, layer,
+                             expert.hidden, expert.input));
+    TRY(weights.up, matrix(shared ? TensorRole::shared_up : TensorRole::up, layer, expert.hidden,
+                           expert.input));
+    TRY(weights.down, matrix(shared ? TensorRole::shared_down : TensorRole::down, layer,
+                             expert.input, expert.hidden));
     return weights;
 }
 
@@ -115,49 +132,75 @@ Status Binder::kv_halves(const LatentAttention& attention, uint32_t layer, Laten
                                                attention.heads * head_rows, attention.kv_rank));
     claim(source);
     const bool scaled = source.scales != nullptr;
-    // Integer codes of the transposed half are kept one byte each: its scales lie on the reduction axis anyway.
+    // Integer codes of the transposed half are kept one byte each: its scales lie on the reduction
+    // axis anyway.
     WeightFormat up_format = source.shape.format;
-    if (scaled) up_format = {.kind = up_format.kind == WeightKind::fp8 ? WeightKind::fp8 : WeightKind::int8, .group = 1};
-    const TileShape key_shape{.format = up_format, .rows = attention.kv_rank, .columns = attention.nope_dims};
+    if (scaled)
+        up_format = {.kind = up_format.kind == WeightKind::fp8 ? WeightKind::fp8 : WeightKind::int8,
+                     .group = 1};
+    const TileShape key_shape{
+        .format = up_format, .rows = attention.kv_rank, .columns = attention.nope_dims};
     // Both kinds lie as [block][column][16], one byte a cell.
-    const uint64_t cell = up_format.kind == WeightKind::f32 ? 4 : up_format.kind == WeightKind::bf16 ? 2 : 1;
-    out.key_up = {.shape = key_shape,
-                  .head_stride_bytes = round_up(uint64_t(key_shape.blocks()) * kTileRows * key_shape.columns * cell,
-                                                uint64_t(64))};
+    const uint64_t cell = up_format.kind == WeightKind::f32    ? 4
+                          : up_format.kind == WeightKind::bf16 ? 2
+                                                               : 1;
+    out.key_up = {
+        .shape = key_shape,
+        .head_stride_bytes = round_up(
+            uint64_t(key_shape.blocks()) * kTileRows * key_shape.columns * cell, uint64_t(64))};
     std::byte* at = take(out.key_up.head_stride_bytes * attention.heads);
     out.key_up.data = at;
-    FillJob key{.kind = FillJob::Kind::key_up, .source = source, .out = at, .heads = attention.heads,
-                .head_rows = head_rows, .first_row = 0, .rows_used = attention.nope_dims, .head_shape = key_shape,
+    FillJob key{.kind = FillJob::Kind::key_up,
+                .source = source,
+                .out = at,
+                .heads = attention.heads,
+                .head_rows = head_rows,
+                .first_row = 0,
+                .rows_used = attention.nope_dims,
+                .head_shape = key_shape,
                 .head_stride_bytes = out.key_up.head_stride_bytes};
     if (scaled) {
         out.key_up.head_stride_scales = uint64_t(key_shape.blocks()) * key_shape.columns;
-        key.column_scales = reinterpret_cast<float*>(take(out.key_up.head_stride_scales * attention.heads * sizeof(float)));
+        key.column_scales = reinterpret_cast<float*>(
+            take(out.key_up.head_stride_scales * attention.heads * sizeof(float)));
         out.key_up.column_scales = key.column_scales;
     }
     out_.jobs.push_back(std::move(key));
 
-    const TileShape value_shape{.format = source.shape.format, .rows = attention.value_dims, .columns = attention.kv_rank};
-    out.value_up = {.shape = value_shape, .head_stride_bytes = round_up(value_shape.total_bytes(), uint64_t(64))};
+    const TileShape value_shape{
+        .format = source.shape.format, .rows = attention.value_dims, .columns = attention.kv_rank};
+    out.value_up = {.shape = value_shape,
+                    .head_stride_bytes = round_up(value_shape.total_bytes(), uint64_t(64))};
     at = take(out.value_up.head_stride_bytes * attention.heads);
     out.value_up.data = at;
-    out_.jobs.push_back({.kind = FillJob::Kind::value_up, .source = source, .out = at, .heads = attention.heads,
-                         .head_rows = head_rows, .first_row = attention.nope_dims, .rows_used = attention.value_dims,
-                         .head_shape = value_shape, .head_stride_bytes = out.value_up.head_stride_bytes});
+    out_.jobs.push_back({.kind = FillJob::Kind::value_up,
+                         .source = source,
+                         .out = at,
+                         .heads = attention.heads,
+                         .head_rows = head_rows,
+                         .first_row = attention.nope_dims,
+                         .rows_used = attention.value_dims,
+                         .head_shape = value_shape,
+                         .head_stride_bytes = out.value_up.head_stride_bytes});
     return {};
 }
 
-Result<std::optional<IndexerWeights>> Binder::indexer(const LatentAttention& attention, uint32_t layer) {
+Result<std::optional<IndexerWeights>> Binder::indexer(const LatentAttention& attention,
+                                                      uint32_t layer) {
     if (!attention.indexer || !attention.indexer->owned) return std::nullopt;
     const KeyIndexer& spec = *attention.indexer;
     const bool is_draft = layer >= spec_.layers.size();
     if (checkpoint_.find(names_.of(TensorRole::index_query, layer)) == nullptr) {
-        // Old containers lack it: the draft layer then attends to everything; main layers are exact up to top_keys positions.
+        // Old containers lack it: the draft layer then attends to everything; main layers are exact
+        // up to top_keys positions.
         if (!is_draft) out_.indexers_present = false;
-        if (is_draft || checkpoint_.find(names_.of(TensorRole::index_key, layer)) == nullptr) return std::nullopt;
+        if (is_draft || checkpoint_.find(names_.of(TensorRole::index_key, layer)) == nullptr)
+            return std::nullopt;
     }
     IndexerWeights weights;
     const uint32_t query_columns = attention.q_rank != 0 ? attention.q_rank : spec_.dim;
-    TRY(weights.query, matrix(TensorRole::index_query, layer, spec.heads * spec.head_dims, query_columns));
+    TRY(weights.query,
+        matrix(TensorRole::index_query, layer, spec.heads * spec.head_dims, query_columns));
     TRY(weights.key, matrix(TensorRole::index_key, layer, spec.head_dims, spec_.dim));
     TRY(weights.gate, matrix(TensorRole::index_gate, layer, spec.heads, spec_.dim));
     TRY(weights.key_norm, vector(TensorRole::index_key_norm, layer, spec.head_dims));
@@ -175,31 +218,40 @@ Result<LatentWeights> Binder::latent(const LatentAttention& attention, uint32_t 
     } else {
         TRY(weights.query_b, matrix(TensorRole::query, layer, query_rows, spec_.dim));
     }
-    TRY(weights.kv_a, matrix(TensorRole::kv_a, layer, attention.kv_rank + attention.rope.dims, spec_.dim));
+    TRY(weights.kv_a,
+        matrix(TensorRole::kv_a, layer, attention.kv_rank + attention.rope.dims, spec_.dim));
     TRY(weights.kv_a_norm, vector(TensorRole::kv_a_norm, layer, attention.kv_rank));
     TRY_STATUS(kv_halves(attention, layer, weights));
-    TRY(weights.output, matrix(TensorRole::output, layer, spec_.dim, attention.heads * attention.value_dims));
+    TRY(weights.output,
+        matrix(TensorRole::output, layer, spec_.dim, attention.heads * attention.value_dims));
     TRY(weights.indexer, indexer(attention, layer));
     return weights;
 }
 
-Result<GroupedQueryWeights> Binder::grouped_query(const GroupedQueryAttention& attention, uint32_t layer) {
+Result<GroupedQueryWeights> Binder::grouped_query(const GroupedQueryAttention& attention,
+                                                  uint32_t layer) {
     GroupedQueryWeights weights;
     const uint32_t keys = attention.kv_heads * attention.head_dims;
-    TRY(weights.query, matrix(TensorRole::query, layer, attention.heads * attention.head_dims, spec_.dim));
+    TRY(weights.query,
+        matrix(TensorRole::query, layer, attention.heads * attention.head_dims, spec_.dim));
     TRY(weights.key, matrix(TensorRole::key, layer, keys, spec_.dim));
-    TRY(weights.value, matrix(TensorRole::value, layer, attention.kv_heads * attention.value_dims, spec_.dim));
-    TRY(weights.output, matrix(TensorRole::output, layer, spec_.dim, attention.heads * attention.value_dims));
+    TRY(weights.value,
+        matrix(TensorRole::value, layer, attention.kv_heads * attention.value_dims, spec_.dim));
+    TRY(weights.output,
+        matrix(TensorRole::output, layer, spec_.dim, attention.heads * attention.value_dims));
     if (attention.qk_norm != GroupedQueryAttention::QkNorm::none) {
         const bool full = attention.qk_norm == GroupedQueryAttention::QkNorm::full_width;
         TRY(weights.query_norm,
-            vector(TensorRole::query_norm, layer, full ? attention.heads * attention.head_dims : attention.head_dims));
-        TRY(weights.key_norm, vector(TensorRole::key_norm, layer, full ? keys : attention.head_dims));
+            vector(TensorRole::query_norm, layer,
+                   full ? attention.heads * attention.head_dims : attention.head_dims));
+        TRY(weights.key_norm,
+            vector(TensorRole::key_norm, layer, full ? keys : attention.head_dims));
     }
     return weights;
 }
 
-Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward& moe, uint32_t layer, uint32_t expert) {
+Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward& moe,
+                                                           uint32_t layer, uint32_t expert) {
     const uint32_t hidden = moe.expert.hidden;
     const uint32_t dim = moe.expert.input;
     const uint32_t experts = std::get<Router>(moe.router).experts;
@@ -207,9 +259,12 @@ Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward&
     const std::string fused = names_.fused_gate_up(layer);
     const std::string merged = names_.merged_expert(layer, expert);
     if (checkpoint_.find(fused) != nullptr) {
-        TRY(parts[0], find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, 0, hidden, dim));
-        TRY(parts[1], find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, hidden, hidden, dim));
-        TRY(parts[2], find_fused_matrix(checkpoint_, names_.fused_down(layer), experts, expert, dim, 0, dim, hidden));
+        TRY(parts[0],
+            find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, 0, hidden, dim));
+        TRY(parts[1], find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, hidden,
+                                        hidden, dim));
+        TRY(parts[2], find_fused_matrix(checkpoint_, names_.fused_down(layer), experts, expert, dim,
+                                        0, dim, hidden));
     } else if (checkpoint_.find(merged) != nullptr) {
         const std::string scales = names_.merged_expert_scales(layer, expert);
         for (uint32_t part = 0; part < 3; ++part) {
@@ -217,9 +272,10 @@ Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward&
         }
     } else {
         for (uint32_t part = 0; part < 3; ++part) {
-            auto found = find_matrix(checkpoint_, names_.expert(layer, expert, part), part == 2 ? dim : hidden,
-                                     part == 2 ? hidden : dim);
-            if (!found && found.error().kind == ErrorKind::not_found) found.error().message += checkpoint_.gaps();
+            auto found = find_matrix(checkpoint_, names_.expert(layer, expert, part),
+                                     part == 2 ? dim : hidden, part == 2 ? hidden : dim);
+            if (!found && found.error().kind == ErrorKind::not_found)
+                found.error().message += checkpoint_.gaps();
             TRY(parts[part], std::move(found));
         }
     }
@@ -227,17 +283,21 @@ Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward&
     return parts;
 }
 
-Status Binder::expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer, MoeWeights& out) {
+Status Binder::expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer,
+                            MoeWeights& out) {
     ExpertLayer bound{.layer = store_layer, .experts = std::get<Router>(moe.router).experts};
     bound.sources.reserve(bound.experts);
     for (uint32_t e = 0; e < bound.experts; ++e) {
         TRY(auto parts, expert_sources(moe, layer, e));
         for (uint32_t part = 0; part < 3; ++part) {
-            if (e == 0) bound.layout.shapes[part] = parts[part].shape;
+            if (e == 0)
+                bound.layout.shapes[part] = parts[part].shape;
             else if (parts[part].shape.format != bound.layout.shapes[part].format)
                 return fail(ErrorKind::unsupported,
-                            fmt::format("{}: {}, but expert 0 of layer {} has {}: the experts of a layer must share one format",
-                                        checkpoint_.where(*parts[part].data), to_string(parts[part].shape.format), layer,
+                            fmt::format("{}: {}, but expert 0 of layer {} has {}: the experts of a "
+                                        "layer must share one format",
+                                        checkpoint_.where(*parts[part].data),
+                                        to_string(parts[part].shape.format), layer,
                                         to_string(bound.layout.shapes[part].format)));
         }
         bound.sources.push_back(std::move(parts));
@@ -253,8 +313,10 @@ Status Binder::expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t 
     bound.slot_class = uint32_t(at - classes.begin());
     if (at == classes.end()) classes.push_back(offset);
     if (classes.size() > 4)
-        return fail(ErrorKind::unsupported, fmt::format("layer {}: a fifth size of experts ({} bytes); at most four sizes "
-                                                        "are supported in one model", layer, offset));
+        return fail(ErrorKind::unsupported,
+                    fmt::format("layer {}: a fifth size of experts ({} bytes); at most four sizes "
+                                "are supported in one model",
+                                layer, offset));
     out.expert = bound.layout;
     out_.expert_layers.push_back(std::move(bound));
     return {};
@@ -279,7 +341,8 @@ Result<LayerWeights> Binder::layer(const Layer& layer, uint32_t store_layer) {
     for (uint32_t i = 0; i < layer.sublayers.size(); ++i) {
         const Sublayer& sublayer = layer.sublayers[i];
         SublayerWeights bound;
-        TRY(bound.norm, vector(i == 0 ? TensorRole::first_norm : TensorRole::second_norm, layer.index, spec_.dim));
+        TRY(bound.norm, vector(i == 0 ? TensorRole::first_norm : TensorRole::second_norm,
+                               layer.index, spec_.dim));
         if (const auto* latent_spec = std::get_if<LatentAttention>(&sublayer.body)) {
             TRY(bound.body, latent(*latent_spec, layer.index));
         } else if (const auto* grouped = std::get_if<GroupedQueryAttention>(&sublayer.body)) {
@@ -290,7 +353,8 @@ Result<LayerWeights> Binder::layer(const Layer& layer, uint32_t store_layer) {
             TRY(bound.body, moe(*experts, layer.index, store_layer));
         } else {
             return fail(ErrorKind::unsupported,
-                        fmt::format("layer {}: this build has no block for its attention kind yet", layer.index));
+                        fmt::format("layer {}: this build has no block for its attention kind yet",
+                                    layer.index));
         }
         weights.sublayers.push_back(std::move(bound));
     }
@@ -299,7 +363,8 @@ Result<LayerWeights> Binder::layer(const Layer& layer, uint32_t store_layer) {
 
 Status Binder::draft() {
     const uint32_t index = spec_.draft->layer.index;
-    out_.draft_present = checkpoint_.find(names_.of(TensorRole::draft_projection, index)) != nullptr;
+    out_.draft_present =
+        checkpoint_.find(names_.of(TensorRole::draft_projection, index)) != nullptr;
     if (!out_.draft_present || !options_.draft_head) {
         const std::string prefix = fmt::format("model.layers.{}.", index);
         for (const TensorInfo& tensor : checkpoint_.tensors())
@@ -315,7 +380,8 @@ Status Binder::draft() {
     for (const TensorRole alias : {TensorRole::draft_embedding_alias, TensorRole::draft_head_alias})
         if (const TensorInfo* tensor = checkpoint_.find(names_.of(alias, index))) {
             claimed_.insert(tensor->name);
-            notices_.add(fmt::format("{} is taken to be a copy of the main one and not loaded", tensor->name));
+            notices_.add(fmt::format("{} is taken to be a copy of the main one and not loaded",
+                                     tensor->name));
         }
     out_.weights.draft = std::move(weights);
     return {};
@@ -325,16 +391,19 @@ void Binder::report_unclaimed() {
     std::vector<std::string_view> extra;
     uint64_t count = 0;
     for (const TensorInfo& tensor : checkpoint_.tensors()) {
-        if (claimed_.contains(tensor.name) || classify_extra(spec_, tensor.name) != ExtraTensor::unknown) continue;
+        if (claimed_.contains(tensor.name) ||
+            classify_extra(spec_, tensor.name) != ExtraTensor::unknown)
+            continue;
         ++count;
         if (extra.size() < 3) extra.push_back(tensor.name);
     }
     if (count == 0) return;
     std::string list;
-    for (const std::string_view name : extra) list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
-    notices_.add(fmt::format("{} tensor{} of {} {} not used by this model: {}{}", count, count == 1 ? "" : "s",
-                             checkpoint_.directory(), count == 1 ? "is" : "are", list,
-                             count > extra.size() ? ", ..." : ""));
+    for (const std::string_view name : extra)
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
+    notices_.add(fmt::format("{} tensor{} of {} {} not used by this model: {}{}", count,
+                             count == 1 ? "" : "s", checkpoint_.directory(),
+                             count == 1 ? "is" : "are", list, count > extra.size() ? ", ..." : ""));
 }
 
 Result<BoundModel> Binder::run() {
@@ -351,8 +420,9 @@ Result<BoundModel> Binder::run() {
     }
     if (spec_.draft) TRY_STATUS(draft());
     if (!out_.indexers_present && !options_.dense_attention)
-        notices_.add("the checkpoint has no indexer tensors: contexts are limited to the selection size; "
-                     "--dense-attention lifts the limit at a loss of exactness");
+        notices_.add(
+            "the checkpoint has no indexer tensors: contexts are limited to the selection size; "
+            "--dense-attention lifts the limit at a loss of exactness");
     report_unclaimed();
     out_.dense_bytes = used_;
     return std::move(out_);
@@ -360,8 +430,8 @@ Result<BoundModel> Binder::run() {
 
 }  // namespace
 
-Result<BoundModel> bind_model(const ModelSpec& spec, const Checkpoint& checkpoint, const BindOptions& options,
-                              Notices& notices) {
+Result<BoundModel> bind_model(const ModelSpec& spec, const Checkpoint& checkpoint,
+                              const BindOptions& options, Notices& notices) {
     return Binder(spec, checkpoint, options, notices).run();
 }
 

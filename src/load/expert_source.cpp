@@ -17,19 +17,21 @@ uint64_t scale_bytes_of(const MatrixSource& source) {
 }
 
 bool scales_are_resident(const MatrixSource& source) {
-    return source.scales != nullptr && (scale_bytes_of(source) < kResidentScaleBytes || source.scales->dtype != DType::f32);
+    return source.scales != nullptr &&
+           (scale_bytes_of(source) < kResidentScaleBytes || source.scales->dtype != DType::f32);
 }
 
 // What landing needs of one layer.
 struct LandingLayer {
     ExpertLayout layout;
     uint32_t experts = 0;
-    // Every expert's three matrices: only names and files differ within a layer, so one set stands for all.
+    // Every expert's three matrices: only names and files differ within a layer, so one set stands
+    // for all.
     std::array<MatrixSource, 3> pattern;
-    std::array<bool, 3> resident{};               // scales of part p
-    std::array<uint64_t, 3> scale_offset{};       // into an expert's resident scales
+    std::array<bool, 3> resident{};          // scales of part p
+    std::array<uint64_t, 3> scale_offset{};  // into an expert's resident scales
     uint64_t scales_per_expert = 0;
-    std::vector<float> scales;                    // [expert][scales_per_expert]
+    std::vector<float> scales;                              // [expert][scales_per_expert]
     std::vector<std::array<const TensorInfo*, 3>> tensors;  // by expert, for messages
 };
 
@@ -40,7 +42,8 @@ struct LandingTables {
     Checkpoint checkpoint;
     std::map<uint32_t, LandingLayer> layers;
 
-    Status land(ExpertId id, std::span<const std::span<const std::byte>> raw, std::span<std::byte> slot) const {
+    Status land(ExpertId id, std::span<const std::span<const std::byte>> raw,
+                std::span<std::byte> slot) const {
         const LandingLayer& layer = layers.at(id.layer);
         uint32_t extent = 3;
         for (uint32_t part = 0; part < 3; ++part) {
@@ -54,10 +57,12 @@ struct LandingTables {
             TRY_STATUS(within(retile_data(source, raw[part], 0, source.shape.blocks(), out)));
             if (source.scales == nullptr) continue;
             if (layer.resident[part]) {
-                const float* own = layer.scales.data() + id.index * layer.scales_per_expert + layer.scale_offset[part];
+                const float* own = layer.scales.data() + id.index * layer.scales_per_expert +
+                                   layer.scale_offset[part];
                 TRY_STATUS(within(retile_all_scales(source, {own, source.scale_count()}, 0, out)));
             } else {
-                std::vector<float> own(source.scale_count());  // an extent may begin at any byte of the staging buffer
+                std::vector<float> own(
+                    source.scale_count());  // an extent may begin at any byte of the staging buffer
                 std::memcpy(own.data(), raw[extent].data(), own.size() * sizeof(float));
                 ++extent;
                 TRY_STATUS(within(retile_all_scales(source, own, 0, out)));
@@ -89,12 +94,16 @@ public:
             for (; next < wanted_.size(); ++next) {
                 const Wanted& w = wanted_[next];
                 const uint64_t new_end = std::max(end, w.offset + w.size_bytes);
-                if (w.tensor->file != file || w.offset > end + kGap || (next > i && new_end - begin > kWindow)) break;
+                if (w.tensor->file != file || w.offset > end + kGap ||
+                    (next > i && new_end - begin > kWindow))
+                    break;
                 end = new_end;
             }
             window.resize(end - begin);
             TRY_STATUS(checkpoint.files()[file].file->read_at(begin, window));
-            for (; i < next; ++i) TRY_STATUS(deliver(checkpoint, wanted_[i], window.data() + (wanted_[i].offset - begin)));
+            for (; i < next; ++i)
+                TRY_STATUS(
+                    deliver(checkpoint, wanted_[i], window.data() + (wanted_[i].offset - begin)));
         }
         return {};
     }
@@ -107,7 +116,8 @@ private:
         float* out;
     };
 
-    static Status deliver(const Checkpoint& checkpoint, const Wanted& wanted, const std::byte* bytes) {
+    static Status deliver(const Checkpoint& checkpoint, const Wanted& wanted,
+                          const std::byte* bytes) {
         const uint32_t element = size_bytes(wanted.tensor->dtype);
         for (uint64_t i = 0; i < wanted.size_bytes / element; ++i) {
             float& value = wanted.out[i];
@@ -122,8 +132,8 @@ private:
                 value = f8_e8m0_to_f32(uint8_t(*at));
             }
             if (!std::isfinite(value))
-                return fail(ErrorKind::corrupt,
-                            fmt::format("{}: scale {} is not a finite number", checkpoint.where(*wanted.tensor), i));
+                return fail(ErrorKind::corrupt, fmt::format("{}: scale {} is not a finite number",
+                                                            checkpoint.where(*wanted.tensor), i));
         }
         return {};
     }
@@ -140,17 +150,19 @@ uint64_t expert_source_bytes(const std::vector<ExpertLayer>& layers) {
         uint64_t extents = 3;
         for (const MatrixSource& source : layer.sources.front()) {
             if (source.scales == nullptr) continue;
-            if (scales_are_resident(source)) floats += source.scale_count();
-            else ++extents;
+            if (scales_are_resident(source))
+                floats += source.scale_count();
+            else
+                ++extents;
         }
-        bytes += layer.experts * (floats * sizeof(float) + sizeof(ExpertSource) + extents * sizeof(Extent) +
-                                  3 * sizeof(TensorInfo*));
+        bytes += layer.experts * (floats * sizeof(float) + sizeof(ExpertSource) +
+                                  extents * sizeof(Extent) + 3 * sizeof(TensorInfo*));
     }
     return bytes;
 }
 
-Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint, std::vector<ExpertLayer> layers,
-                                          bool sizes_only) {
+Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint,
+                                          std::vector<ExpertLayer> layers, bool sizes_only) {
     ExpertSources out;
     out.resident_bytes = expert_source_bytes(layers);
     auto tables = std::make_shared<LandingTables>(checkpoint);
@@ -163,15 +175,19 @@ Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint, std::vec
         for (uint32_t part = 0; part < 3; ++part) {
             landing.resident[part] = scales_are_resident(landing.pattern[part]);
             landing.scale_offset[part] = landing.scales_per_expert;
-            if (landing.resident[part]) landing.scales_per_expert += landing.pattern[part].scale_count();
+            if (landing.resident[part])
+                landing.scales_per_expert += landing.pattern[part].scale_count();
         }
         landing.scales.resize(layer.experts * landing.scales_per_expert);
         for (uint32_t e = 0; e < layer.experts; ++e) {
             const auto& parts = layer.sources[e];
             landing.tensors.push_back({parts[0].data, parts[1].data, parts[2].data});
-            ExpertSource source{.id = {.layer = layer.layer, .index = e}, .extents = {}, .slot_class = layer.slot_class};
+            ExpertSource source{.id = {.layer = layer.layer, .index = e},
+                                .extents = {},
+                                .slot_class = layer.slot_class};
             for (const MatrixSource& m : layer.sources[e])
-                source.extents.push_back({.file = m.data->file, .offset = m.data->offset + m.data_begin,
+                source.extents.push_back({.file = m.data->file,
+                                          .offset = m.data->offset + m.data_begin,
                                           .size_bytes = m.data_bytes()});
             for (uint32_t part = 0; part < 3; ++part) {
                 const MatrixSource& m = layer.sources[e][part];
@@ -179,9 +195,11 @@ Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint, std::vec
                 const uint64_t element = size_bytes(m.scales->dtype);
                 if (landing.resident[part])
                     reads.add(*m.scales, m.scales_begin * element, scale_bytes_of(m),
-                              landing.scales.data() + e * landing.scales_per_expert + landing.scale_offset[part]);
+                              landing.scales.data() + e * landing.scales_per_expert +
+                                  landing.scale_offset[part]);
                 else
-                    source.extents.push_back({.file = m.scales->file, .offset = m.scales->offset + m.scales_begin * element,
+                    source.extents.push_back({.file = m.scales->file,
+                                              .offset = m.scales->offset + m.scales_begin * element,
                                               .size_bytes = scale_bytes_of(m)});
             }
             out.sources.push_back(std::move(source));
@@ -189,11 +207,13 @@ Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint, std::vec
         std::vector<std::array<MatrixSource, 3>>().swap(layer.sources);
     }
     if (!sizes_only) TRY_STATUS(reads.run(checkpoint));
-    out.landing = [tables](ExpertId id, std::span<const std::span<const std::byte>> raw, std::span<std::byte> slot) {
+    out.landing = [tables](ExpertId id, std::span<const std::span<const std::byte>> raw,
+                           std::span<std::byte> slot) {
         Status status = tables->land(id, raw, slot);
         if (status) return status;
-        return Status(tl::unexpected(
-            std::move(status.error()).within(fmt::format("expert {} of layer {}", id.index, id.layer))));
+        return Status(
+            tl::unexpected(std::move(status.error())
+                               .within(fmt::format("expert {} of layer {}", id.index, id.layer))));
     };
     return out;
 }

@@ -1,4 +1,5 @@
-// Routed experts for the store: where their bytes lie, and the landing function that turns them into slots.
+// Routed experts for the store: where their bytes lie, and the landing function that turns them
+// into slots.
 #pragma once
 
 #include <memory>
@@ -15,17 +16,18 @@ namespace colibri {
 inline constexpr uint64_t kResidentScaleBytes = 64 * 1024;
 
 struct ExpertSources {
-    std::vector<ExpertSource> sources;   // for StoreConfig::experts
-    LandingFunction landing;             // keeps what it needs alive
-    uint64_t resident_bytes = 0;         // scales and tables kept in memory
+    std::vector<ExpertSource> sources;  // for StoreConfig::experts
+    LandingFunction landing;            // keeps what it needs alive
+    uint64_t resident_bytes = 0;        // scales and tables kept in memory
 };
 
 // Bytes that the resident scales and tables of these layers will take, without reading them.
 [[nodiscard]] uint64_t expert_source_bytes(const std::vector<ExpertLayer>& layers);
 
-// Reads the small scales unless `sizes_only` (then the landing function must not be called). Errors: io, corrupt (not finite), naming
-// file and tensor.
-[[nodiscard]] Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint, std::vector<ExpertLayer> layers,
+// Reads the small scales unless `sizes_only` (then the landing function must not be called).
+// Errors: io, corrupt (not finite), naming file and tensor.
+[[nodiscard]] Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint,
+                                                        std::vector<ExpertLayer> layers,
                                                         bool sizes_only = false);
 
 }  // namespace colibri

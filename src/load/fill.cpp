@@ -27,8 +27,12 @@ float element(Coding coding, const std::byte* row, uint32_t column) {
             std::memcpy(&value, bytes + size_t(column) * 4, 4);
             return value;
         }
-        case Coding::f16: std::memcpy(&half, bytes + size_t(column) * 2, 2); return f16_to_f32(half);
-        case Coding::bf16: std::memcpy(&half, bytes + size_t(column) * 2, 2); return bf16_to_f32(half);
+        case Coding::f16:
+            std::memcpy(&half, bytes + size_t(column) * 2, 2);
+            return f16_to_f32(half);
+        case Coding::bf16:
+            std::memcpy(&half, bytes + size_t(column) * 2, 2);
+            return bf16_to_f32(half);
         case Coding::f8_e4m3: return f8_e4m3_to_f32(bytes[column]);
         case Coding::int8: return float(int8_t(bytes[column]));
         case Coding::int4: return float(int((bytes[column / 2] >> (column % 2 * 4)) & 15) - 8);
@@ -39,7 +43,8 @@ float element(Coding coding, const std::byte* row, uint32_t column) {
 
 class Filler {
 public:
-    Filler(const Checkpoint& checkpoint, ThreadPool& pool, const std::function<void(uint64_t, uint64_t)>& progress)
+    Filler(const Checkpoint& checkpoint, ThreadPool& pool,
+           const std::function<void(uint64_t, uint64_t)>& progress)
         : checkpoint_(checkpoint), pool_(pool), progress_(progress) {}
 
     Status run(const std::vector<FillJob>& jobs) {
@@ -48,11 +53,13 @@ public:
             total_ += job.source.data_bytes();
             largest_row = std::max(largest_row, job.source.row_bytes);
         }
-        TRY(staging_, AlignedBuffer::allocate(std::max(kFillStagingBytes, kTileRows * largest_row)));
+        TRY(staging_,
+            AlignedBuffer::allocate(std::max(kFillStagingBytes, kTileRows * largest_row)));
         for (const FillJob& job : jobs) {
             Status filled = fill(job);
             if (!filled)
-                return tl::unexpected(std::move(filled.error()).within(checkpoint_.where(*job.source.data)));
+                return tl::unexpected(
+                    std::move(filled.error()).within(checkpoint_.where(*job.source.data)));
         }
         return {};
     }
@@ -69,9 +76,11 @@ private:
     }
 
     // Reads rows [row, row + rows) of the source into staging.
-    Result<std::span<const std::byte>> read_rows(const MatrixSource& source, uint64_t row, uint64_t rows) {
+    Result<std::span<const std::byte>> read_rows(const MatrixSource& source, uint64_t row,
+                                                 uint64_t rows) {
         const std::span<std::byte> into = staging_.bytes().first(rows * source.row_bytes);
-        TRY_STATUS(checkpoint_.read(*source.data, source.data_begin + row * source.row_bytes, into));
+        TRY_STATUS(
+            checkpoint_.read(*source.data, source.data_begin + row * source.row_bytes, into));
         done_ += into.size();
         if (progress_) progress_(std::min(done_, total_), total_);
         return std::span<const std::byte>(into);
@@ -79,19 +88,21 @@ private:
 
     Status matrix(const FillJob& job) {
         const TileShape& shape = job.source.shape;
-        const auto step = uint32_t(std::max(uint64_t(1), staging_.size_bytes() / (job.source.row_bytes * kTileRows)));
+        const auto step = uint32_t(
+            std::max(uint64_t(1), staging_.size_bytes() / (job.source.row_bytes * kTileRows)));
         for (uint32_t block = 0; block < shape.blocks(); block += step) {
             const uint32_t end = std::min(shape.blocks(), block + step);
             const uint32_t first_row = block * kTileRows;
-            TRY(const auto raw, read_rows(job.source, first_row, std::min(shape.rows, end * kTileRows) - first_row));
+            TRY(const auto raw, read_rows(job.source, first_row,
+                                          std::min(shape.rows, end * kTileRows) - first_row));
             TRY_STATUS(retile_parallel(job.source, raw, block, end, job.out));
         }
         TRY(const auto scales, read_scales(checkpoint_, job.source));
         return retile_all_scales(job.source, scales, 0, job.out);
     }
 
-    Status retile_parallel(const MatrixSource& source, std::span<const std::byte> raw, uint32_t begin, uint32_t end,
-                           std::byte* out) {
+    Status retile_parallel(const MatrixSource& source, std::span<const std::byte> raw,
+                           uint32_t begin, uint32_t end, std::byte* out) {
         std::mutex mutex;
         Status result;
         pool_.split(end - begin, 1, [&](uint32_t from, uint32_t to) {
@@ -110,7 +121,8 @@ private:
         for (uint32_t i = 0; i < job.source.shape.rows; ++i) {
             out[i] = element(job.source.coding, raw.data() + i * job.source.row_bytes, 0);
             if (!std::isfinite(out[i]))
-                return fail(ErrorKind::corrupt, fmt::format("element {} is not a finite number", i));
+                return fail(ErrorKind::corrupt,
+                            fmt::format("element {} is not a finite number", i));
         }
         return {};
     }
@@ -125,25 +137,32 @@ private:
             TRY(const auto raw, read_head_rows(job, first));
             for (uint32_t n = 0; n < job.rows_used; ++n)
                 for (uint32_t d = 0; d < job.head_shape.rows; ++d) {
-                    const uint64_t cell = (uint64_t(d / kTileRows) * job.rows_used + n) * kTileRows + d % kTileRows;
-                    TRY_STATUS(store_cell(source.coding, raw.data() + n * source.row_bytes, d, out, cell));
+                    const uint64_t cell =
+                        (uint64_t(d / kTileRows) * job.rows_used + n) * kTileRows + d % kTileRows;
+                    TRY_STATUS(
+                        store_cell(source.coding, raw.data() + n * source.row_bytes, d, out, cell));
                 }
             if (job.column_scales == nullptr) continue;
-            float* head_scales = job.column_scales + uint64_t(h) * job.head_shape.blocks() * job.rows_used;
-            const uint32_t group = source.scale_groups == 1 ? job.head_shape.rows : source.shape.group_columns();
+            float* head_scales =
+                job.column_scales + uint64_t(h) * job.head_shape.blocks() * job.rows_used;
+            const uint32_t group =
+                source.scale_groups == 1 ? job.head_shape.rows : source.shape.group_columns();
             for (uint32_t block = 0; block < job.head_shape.blocks(); ++block)
                 for (uint32_t n = 0; n < job.rows_used; ++n)
                     head_scales[uint64_t(block) * job.rows_used + n] =
-                        scales[uint64_t((first + n) / source.scale_row_divisor) * source.scale_groups +
+                        scales[uint64_t((first + n) / source.scale_row_divisor) *
+                                   source.scale_groups +
                                block * kTileRows / group];
         }
         return {};
     }
 
-    static Status store_cell(Coding coding, const std::byte* row, uint32_t column, std::byte* out, uint64_t cell) {
+    static Status store_cell(Coding coding, const std::byte* row, uint32_t column, std::byte* out,
+                             uint64_t cell) {
         const float value = element(coding, row, column);
         if (!std::isfinite(value))
-            return fail(ErrorKind::corrupt, fmt::format("column {} is not a finite number", column));
+            return fail(ErrorKind::corrupt,
+                        fmt::format("column {} is not a finite number", column));
         switch (coding) {
             case Coding::f32:
             case Coding::f16: std::memcpy(out + cell * 4, &value, 4); break;
@@ -170,7 +189,8 @@ private:
         return {};
     }
 
-    // One head's rows; staging holds at least 16 of the widest matrix, heads are larger: grow it once.
+    // One head's rows; staging holds at least 16 of the widest matrix, heads are larger: grow it
+    // once.
     Result<std::span<const std::byte>> read_head_rows(const FillJob& job, uint32_t first) {
         const uint64_t need = job.rows_used * job.source.row_bytes;
         if (staging_.size_bytes() < need) {

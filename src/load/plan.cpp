@@ -19,14 +19,15 @@ constexpr double kScratchShare = 0.25;
 constexpr uint64_t kUnknownMemoryBudget = 4 * kGiB;
 
 struct Fixed {
-    uint64_t bytes = 0;         // everything but scratch and cache slots
-    uint64_t slots_min = 0;     // the least cache
-    uint64_t slots_all = 0;     // a slot for every expert
+    uint64_t bytes = 0;      // everything but scratch and cache slots
+    uint64_t slots_min = 0;  // the least cache
+    uint64_t slots_all = 0;  // a slot for every expert
 };
 
 Fixed fixed_parts(const PlanInputs& in) {
     Fixed fixed;
-    fixed.bytes = in.program_bytes + in.table_bytes + in.other_bytes + in.dense_bytes + in.state_bytes + in.staging_bytes;
+    fixed.bytes = in.program_bytes + in.table_bytes + in.other_bytes + in.dense_bytes +
+                  in.state_bytes + in.staging_bytes;
     for (const PlanSlotClass& c : in.classes) {
         fixed.bytes += c.slot_bytes * in.ring_slots;
         fixed.slots_min += c.slot_bytes * std::min(kSlotsMin, c.experts);
@@ -50,13 +51,15 @@ std::vector<uint32_t> share_slots(const PlanInputs& in, const Fixed& fixed, uint
 
 uint64_t automatic_budget(const PlanInputs& in) {
     if (!in.available_bytes) return kUnknownMemoryBudget;
-    return *in.available_bytes - std::min(*in.available_bytes, automatic_reserve_bytes(*in.available_bytes));
+    return *in.available_bytes -
+           std::min(*in.available_bytes, automatic_reserve_bytes(*in.available_bytes));
 }
 
 std::string parts_text(const MemoryPlan& plan) {
     std::string text;
     for (const PlanPart& part : plan.parts)
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part.name, format_bytes(part.bytes));
+        text +=
+            fmt::format("{}{} {}", text.empty() ? "" : ", ", part.name, format_bytes(part.bytes));
     return text;
 }
 
@@ -102,19 +105,22 @@ Result<PlannedSlots> plan_memory(const PlanInputs& in) {
         plan.expert_slots += out.slots[i];
         plan.expert_count += in.classes[i].experts;
     }
-    plan.parts = {{"program", in.program_bytes},       {"tokenizer", in.other_bytes},
-                  {"tables", in.table_bytes},          {"dense weights", in.dense_bytes},
-                  {"sequence state", in.state_bytes},  {"scratch", scratch},
-                  {"staging", in.staging_bytes},       {"scan ring", ring_bytes},
+    plan.parts = {{"program", in.program_bytes},      {"tokenizer", in.other_bytes},
+                  {"tables", in.table_bytes},         {"dense weights", in.dense_bytes},
+                  {"sequence state", in.state_bytes}, {"scratch", scratch},
+                  {"staging", in.staging_bytes},      {"scan ring", ring_bytes},
                   {"expert slots", slot_bytes}};
     std::erase_if(plan.parts, [](const PlanPart& part) { return part.bytes == 0; });
     for (const PlanPart& part : plan.parts) plan.total_bytes += part.bytes;
-    plan.everything_bytes = fixed.bytes + fixed.slots_all + in.scratch_bytes(in.slice_rows != 0 ? in.slice_rows : kSliceRows[0]);
+    plan.everything_bytes = fixed.bytes + fixed.slots_all +
+                            in.scratch_bytes(in.slice_rows != 0 ? in.slice_rows : kSliceRows[0]);
     if (fits) return out;
     return fail(ErrorKind::out_of_budget,
-                fmt::format("{} budget of {} is too small for this model with a context of {}: the smallest that works is "
+                fmt::format("{} budget of {} is too small for this model with a context of {}: the "
+                            "smallest that works is "
                             "{} ({}). Use --ram {}M or a smaller --ctx",
-                            plan.budget_automatic ? "the automatic" : "the", format_bytes(plan.budget_bytes), in.context,
+                            plan.budget_automatic ? "the automatic" : "the",
+                            format_bytes(plan.budget_bytes), in.context,
                             format_bytes(plan.smallest_budget_bytes), parts_text(plan),
                             ceil_div(plan.smallest_budget_bytes, kMiB)));
 }

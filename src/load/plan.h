@@ -12,14 +12,14 @@
 namespace colibri {
 
 struct PlanPart {
-    std::string name;        // "dense weights", "expert slots", "sequence state", ...
+    std::string name;  // "dense weights", "expert slots", "sequence state", ...
     uint64_t bytes = 0;
 };
 
 struct MemoryPlan {
-    std::vector<PlanPart> parts;         // in printing order
-    uint64_t total_bytes = 0;            // the process's peak resident set stays at or below this
-    uint64_t budget_bytes = 0;           // what was allowed
+    std::vector<PlanPart> parts;  // in printing order
+    uint64_t total_bytes = 0;     // the process's peak resident set stays at or below this
+    uint64_t budget_bytes = 0;    // what was allowed
     bool budget_automatic = false;
     uint64_t smallest_budget_bytes = 0;  // the least that works with this context
     uint64_t everything_bytes = 0;       // with which no expert is ever read twice
@@ -30,22 +30,22 @@ struct MemoryPlan {
 
 struct PlanSlotClass {
     uint64_t slot_bytes = 0;
-    uint32_t experts = 0;                // of this size in the model
+    uint32_t experts = 0;  // of this size in the model
 };
 
 // Everything that decides the plan. Sizes in bytes.
 struct PlanInputs {
-    uint64_t budget_bytes = 0;           // 0: automatic, from the two facts below
+    uint64_t budget_bytes = 0;  // 0: automatic, from the two facts below
     std::optional<uint64_t> available_bytes;
     std::optional<uint64_t> total_bytes;
-    uint64_t program_bytes = 0;          // code, libraries, allocator, thread stacks
-    uint64_t table_bytes = 0;            // names, extents, resident scales
-    uint64_t other_bytes = 0;            // tokenizer, sampler
+    uint64_t program_bytes = 0;  // code, libraries, allocator, thread stacks
+    uint64_t table_bytes = 0;    // names, extents, resident scales
+    uint64_t other_bytes = 0;    // tokenizer, sampler
     uint64_t dense_bytes = 0;
     uint64_t state_bytes = 0;
-    uint64_t staging_bytes = 0;          // of the store
+    uint64_t staging_bytes = 0;  // of the store
     uint32_t context = 0;
-    uint32_t slice_rows = 0;             // 0: chosen here
+    uint32_t slice_rows = 0;  // 0: chosen here
     uint32_t ring_slots = 2;
     std::function<uint64_t(uint32_t rows)> scratch_bytes;
     std::vector<PlanSlotClass> classes;

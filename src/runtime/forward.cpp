@@ -46,27 +46,32 @@ uint32_t routes_width(const ModelSpec& spec) {
     return width;
 }
 
-uint64_t body_scratch_bytes(const Body& body, uint32_t dim, bool sparse, uint32_t rows, uint32_t context,
-                            uint32_t threads) {
-    return std::visit(
-        Overloaded{
-            [&](const GroupedQueryAttention& b) { return grouped_query_scratch_bytes(b, dim, rows, context, threads); },
-            [&](const LatentAttention& b) { return latent_scratch_bytes(b, dim, rows, context, sparse, threads); },
-            [&](const CompressedAttention&) { return uint64_t(0); },
-            [&](const LinearAttention&) { return uint64_t(0); },
-            [&](const DenseFeedForward& b) { return feed_forward_scratch_bytes(dim, b.expert.hidden, rows); },
-            [&](const MoeFeedForward& b) { return moe_scratch_bytes(b, dim, rows); },
-        },
-        body);
+uint64_t body_scratch_bytes(const Body& body, uint32_t dim, bool sparse, uint32_t rows,
+                            uint32_t context, uint32_t threads) {
+    return std::visit(Overloaded{
+                          [&](const GroupedQueryAttention& b) {
+                              return grouped_query_scratch_bytes(b, dim, rows, context, threads);
+                          },
+                          [&](const LatentAttention& b) {
+                              return latent_scratch_bytes(b, dim, rows, context, sparse, threads);
+                          },
+                          [&](const CompressedAttention&) { return uint64_t(0); },
+                          [&](const LinearAttention&) { return uint64_t(0); },
+                          [&](const DenseFeedForward& b) {
+                              return feed_forward_scratch_bytes(dim, b.expert.hidden, rows);
+                          },
+                          [&](const MoeFeedForward& b) { return moe_scratch_bytes(b, dim, rows); },
+                      },
+                      body);
 }
 
 // Arrays of one slice, in scratch.
 struct Slice {
     uint32_t rows = 0;
     uint32_t first_position = 0;
-    float* x = nullptr;       // [rows][dim] residual stream
-    float* h = nullptr;       // [rows][dim] normed input of the present sublayer
-    float* y = nullptr;       // [rows][dim] its output
+    float* x = nullptr;  // [rows][dim] residual stream
+    float* h = nullptr;  // [rows][dim] normed input of the present sublayer
+    float* y = nullptr;  // [rows][dim] its output
     SelectionSet selections;
     RoutedRows routes;
 };
@@ -75,22 +80,27 @@ struct Slice {
 class Pass {
 public:
     Pass(Model::Impl& model, const ForwardOptions& options)
-        : model_(model), options_(options), scratch_(model.scratch.bytes()),
-          compute_{.kernels = *model.kernels, .pool = *model.pool, .scratch = scratch_,
+        : model_(model),
+          options_(options),
+          scratch_(model.scratch.bytes()),
+          compute_{.kernels = *model.kernels,
+                   .pool = *model.pool,
+                   .scratch = scratch_,
                    .float_activations = model.options.float_activations} {}
 
-    Status main_slice(SequenceState& state, std::span<const int32_t> tokens, uint32_t done_rows, uint32_t total_rows);
-    Status draft_slice(SequenceState& draft, const float* hidden, std::span<const int32_t> tokens, uint32_t done_rows,
-                       uint32_t total_rows);
+    Status main_slice(SequenceState& state, std::span<const int32_t> tokens, uint32_t done_rows,
+                      uint32_t total_rows);
+    Status draft_slice(SequenceState& draft, const float* hidden, std::span<const int32_t> tokens,
+                       uint32_t done_rows, uint32_t total_rows);
 
 private:
     Slice make_slice(uint32_t rows, uint32_t first_position);
     void over_rows(uint32_t rows, FunctionRef<void(uint32_t)> work);
     void norm_rows(const float* x, const float* weight, const Norm& norm, uint32_t rows, float* y);
-    Status run_layer(const Layer& layer, const LayerWeights& weights, const LayerRopes& ropes, uint32_t store_layer,
-                     LayerState state, Slice& slice, Trace* trace);
-    Status run_body(const Body& body, const BodyWeights& weights, const LayerRopes& ropes, uint32_t store_layer,
-                    LayerState state, Slice& slice, Trace* trace);
+    Status run_layer(const Layer& layer, const LayerWeights& weights, const LayerRopes& ropes,
+                     uint32_t store_layer, LayerState state, Slice& slice, Trace* trace);
+    Status run_body(const Body& body, const BodyWeights& weights, const LayerRopes& ropes,
+                    uint32_t store_layer, LayerState state, Slice& slice, Trace* trace);
     Status emit(const float* normed, uint32_t rows, uint32_t done_rows, bool contains_last);
     void trace_selection(Trace& trace, uint32_t layer, const Slice& slice) const;
     Status check_finite(const float* rows, uint32_t count) const;
@@ -124,28 +134,36 @@ void Pass::over_rows(uint32_t rows, FunctionRef<void(uint32_t)> work) {
     const auto part = [&](uint32_t begin, uint32_t end) {
         for (uint32_t r = begin; r < end; ++r) work(r);
     };
-    if (rows < 8) part(0, rows);
-    else compute_.pool.split(rows, 1, part);
+    if (rows < 8)
+        part(0, rows);
+    else
+        compute_.pool.split(rows, 1, part);
 }
 
-void Pass::norm_rows(const float* x, const float* weight, const Norm& norm, uint32_t rows, float* y) {
+void Pass::norm_rows(const float* x, const float* weight, const Norm& norm, uint32_t rows,
+                     float* y) {
     const uint32_t dim = model_.spec.dim;
     over_rows(rows, [&](uint32_t r) {
-        compute_.kernels.rms_norm(x + uint64_t(r) * dim, weight, dim, norm.eps, y + uint64_t(r) * dim);
+        compute_.kernels.rms_norm(x + uint64_t(r) * dim, weight, dim, norm.eps,
+                                  y + uint64_t(r) * dim);
     });
 }
 
-Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerRopes& ropes, uint32_t store_layer,
-                      LayerState state, Slice& s, Trace* trace) {
+Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerRopes& ropes,
+                      uint32_t store_layer, LayerState state, Slice& s, Trace* trace) {
     const uint32_t dim = model_.spec.dim;
     const FloatRows h{s.h, dim};
     const OutputRows y{s.y, dim};
-    const auto unavailable = [](const auto&) -> Status { CHECK(false); };  // binding refuses such layers
+    const auto unavailable = [](const auto&) -> Status {
+        CHECK(false);
+    };  // binding refuses such layers
     return std::visit(
         Overloaded{
             [&](const GroupedQueryAttention& b) -> Status {
-                const GroupedQueryBlock block{b, std::get<GroupedQueryWeights>(weights), dim, ropes.main};
-                return grouped_query_attention(compute_, block, h, s.rows, s.first_position, state, y);
+                const GroupedQueryBlock block{b, std::get<GroupedQueryWeights>(weights), dim,
+                                              ropes.main};
+                return grouped_query_attention(compute_, block, h, s.rows, s.first_position, state,
+                                               y);
             },
             [&](const LatentAttention& b) -> Status {
                 const auto& own = std::get<LatentWeights>(weights);
@@ -164,13 +182,15 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
             },
             [&](const MoeFeedForward& b) -> Status {
                 const MoeBlock block{b, std::get<MoeWeights>(weights), store_layer, dim};
-                TRY_STATUS(moe_forward(compute_, *model_.store, block, h, s.rows, s.routes, options_.cancel, y));
+                TRY_STATUS(moe_forward(compute_, *model_.store, block, h, s.rows, s.routes,
+                                       options_.cancel, y));
                 if (trace == nullptr) return {};
                 Trace::Routes& routes = trace->routes[store_layer];
                 routes.top_k = std::get<Router>(b.router).top_k;
                 const uint64_t count = uint64_t(s.rows) * routes.top_k;
                 routes.ids.insert(routes.ids.end(), s.routes.ids, s.routes.ids + count);
-                routes.weights.insert(routes.weights.end(), s.routes.weights, s.routes.weights + count);
+                routes.weights.insert(routes.weights.end(), s.routes.weights,
+                                      s.routes.weights + count);
                 return {};
             },
         },
@@ -184,19 +204,22 @@ void Pass::trace_selection(Trace& trace, uint32_t layer, const Slice& s) const {
         const bool everything = s.selections.counts[r] == SelectionSet::kEverything;
         const uint32_t count = everything ? s.first_position + r + 1 : s.selections.counts[r];
         for (uint32_t i = 0; i < selection.width; ++i)
-            selection.positions.push_back(i >= count ? -1 : int32_t(everything ? i : s.selections.row(r)[i]));
+            selection.positions.push_back(
+                i >= count ? -1 : int32_t(everything ? i : s.selections.row(r)[i]));
     }
 }
 
-Status Pass::run_layer(const Layer& layer, const LayerWeights& weights, const LayerRopes& ropes, uint32_t store_layer,
-                       LayerState state, Slice& s, Trace* trace) {
+Status Pass::run_layer(const Layer& layer, const LayerWeights& weights, const LayerRopes& ropes,
+                       uint32_t store_layer, LayerState state, Slice& s, Trace* trace) {
     const uint32_t dim = model_.spec.dim;
     for (size_t i = 0; i < layer.sublayers.size(); ++i) {
         const Sublayer& sublayer = layer.sublayers[i];
         norm_rows(s.x, weights.sublayers[i].norm, sublayer.norm, s.rows, s.h);
-        Status status = run_body(sublayer.body, weights.sublayers[i].body, ropes, store_layer, state, s, trace);
+        Status status =
+            run_body(sublayer.body, weights.sublayers[i].body, ropes, store_layer, state, s, trace);
         if (!status)
-            return tl::unexpected(std::move(status.error()).within(fmt::format("layer {}", layer.index)));
+            return tl::unexpected(
+                std::move(status.error()).within(fmt::format("layer {}", layer.index)));
         over_rows(s.rows, [&](uint32_t r) {
             compute_.kernels.add(s.y + uint64_t(r) * dim, dim, s.x + uint64_t(r) * dim);
         });
@@ -208,7 +231,8 @@ Status Pass::check_finite(const float* rows, uint32_t count) const {
     for (uint64_t i = 0; i < uint64_t(count) * model_.spec.dim; ++i)
         if (!std::isfinite(rows[i]))
             return fail(ErrorKind::invalid_input,
-                        "a hidden value is not a finite number: the weights overflow in this model or are damaged");
+                        "a hidden value is not a finite number: the weights overflow in this model "
+                        "or are damaged");
     return {};
 }
 
@@ -230,12 +254,14 @@ Status Pass::emit(const float* normed, uint32_t rows, uint32_t done_rows, bool c
         ActivationRows x({normed + uint64_t(begin) * dim, dim}, count, dim);
         TRY_STATUS(multiply(compute_, model_.weights.head, x, {logits, vocab}));
         for (uint32_t r = 0; r < count; ++r)
-            TRY_STATUS(options_.on_logits(done_rows + begin + r, {logits + uint64_t(r) * vocab, vocab}));
+            TRY_STATUS(
+                options_.on_logits(done_rows + begin + r, {logits + uint64_t(r) * vocab, vocab}));
     }
     return {};
 }
 
-Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, uint32_t done_rows, uint32_t total_rows) {
+Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, uint32_t done_rows,
+                        uint32_t total_rows) {
     const ModelSpec& spec = model_.spec;
     const auto rows = uint32_t(tokens.size());
     const ScratchScope scope(scratch_);
@@ -245,15 +271,17 @@ Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, u
     });
     const uint64_t elements = uint64_t(rows) * spec.dim;
     for (uint32_t i = 0; i < spec.layers.size(); ++i) {
-        if (is_cancelled(options_.cancel)) return fail(ErrorKind::cancelled, "the request was cancelled");
+        if (is_cancelled(options_.cancel))
+            return fail(ErrorKind::cancelled, "the request was cancelled");
         if (options_.trace != nullptr) {
             auto& hidden = options_.trace->hidden[i];
             hidden.insert(hidden.end(), s.x, s.x + elements);
         }
-        TRY_STATUS(run_layer(spec.layers[i], model_.weights.layers[i], model_.ropes[i], i, state.layer(i), s,
-                             options_.trace));
+        TRY_STATUS(run_layer(spec.layers[i], model_.weights.layers[i], model_.ropes[i], i,
+                             state.layer(i), s, options_.trace));
         if (options_.on_progress)
-            options_.on_progress(done_rows + uint32_t(uint64_t(rows) * (i + 1) / spec.layers.size()), total_rows);
+            options_.on_progress(
+                done_rows + uint32_t(uint64_t(rows) * (i + 1) / spec.layers.size()), total_rows);
     }
     norm_rows(s.x, model_.weights.final_norm, spec.final_norm, rows, s.h);
     if (options_.trace != nullptr) {
@@ -266,8 +294,8 @@ Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, u
     return {};
 }
 
-Status Pass::draft_slice(SequenceState& draft, const float* hidden, std::span<const int32_t> tokens, uint32_t done_rows,
-                         uint32_t total_rows) {
+Status Pass::draft_slice(SequenceState& draft, const float* hidden, std::span<const int32_t> tokens,
+                         uint32_t done_rows, uint32_t total_rows) {
     const ModelSpec& spec = model_.spec;
     const DraftWeights& weights = *model_.weights.draft;
     const auto rows = uint32_t(tokens.size());
@@ -276,18 +304,21 @@ Status Pass::draft_slice(SequenceState& draft, const float* hidden, std::span<co
     Slice s = make_slice(rows, draft.length());
     {
         const ScratchScope inputs(scratch_);
-        auto* joined = scratch_.take<float>(uint64_t(rows) * 2 * dim);  // [norm(embedding) ; norm(hidden)]
+        auto* joined =
+            scratch_.take<float>(uint64_t(rows) * 2 * dim);  // [norm(embedding) ; norm(hidden)]
         over_rows(rows, [&](uint32_t r) {
             float* row = joined + uint64_t(r) * 2 * dim;
             gather_row(model_.weights.embedding, uint32_t(tokens[r]), row);
             compute_.kernels.rms_norm(row, weights.embedding_norm, dim, spec.draft->norm.eps, row);
-            compute_.kernels.rms_norm(hidden + uint64_t(r) * dim, weights.hidden_norm, dim, spec.draft->norm.eps, row + dim);
+            compute_.kernels.rms_norm(hidden + uint64_t(r) * dim, weights.hidden_norm, dim,
+                                      spec.draft->norm.eps, row + dim);
         });
         ActivationRows x({joined, 2 * dim}, rows, 2 * dim);
         TRY_STATUS(multiply(compute_, weights.projection, x, {s.x, dim}));
     }
     const auto layer = uint32_t(spec.layers.size());
-    TRY_STATUS(run_layer(spec.draft->layer, weights.layer, model_.ropes[layer], layer, draft.layer(0), s, nullptr));
+    TRY_STATUS(run_layer(spec.draft->layer, weights.layer, model_.ropes[layer], layer,
+                         draft.layer(0), s, nullptr));
     norm_rows(s.x, weights.head_norm, spec.draft->norm, rows, s.h);
     TRY_STATUS(emit(s.h, rows, done_rows, done_rows + rows == total_rows));
     draft.accept(rows);
@@ -295,11 +326,13 @@ Status Pass::draft_slice(SequenceState& draft, const float* hidden, std::span<co
 }
 
 Status check_tokens(const ModelSpec& spec, std::span<const int32_t> tokens) {
-    if (tokens.empty()) return fail(ErrorKind::invalid_input, "no tokens were given; at least one is needed");
+    if (tokens.empty())
+        return fail(ErrorKind::invalid_input, "no tokens were given; at least one is needed");
     for (size_t i = 0; i < tokens.size(); ++i)
         if (tokens[i] < 0 || uint32_t(tokens[i]) >= spec.vocab)
-            return fail(ErrorKind::invalid_input, fmt::format("token {} (number {}) is outside the model's vocabulary of {}",
-                                                              tokens[i], i, spec.vocab));
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("token {} (number {}) is outside the model's vocabulary of {}",
+                                    tokens[i], i, spec.vocab));
     return {};
 }
 
@@ -324,27 +357,31 @@ Status in_slices(SequenceState& state, uint32_t count, uint32_t slice_rows,
 
 }  // namespace
 
-uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool draft, uint32_t rows, uint32_t context,
-                            uint32_t threads) {
+uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool draft, uint32_t rows,
+                            uint32_t context, uint32_t threads) {
     const uint64_t n = rows;
     uint64_t bytes = 3 * scratch_bytes_of<float>(n * spec.dim) +
                      scratch_bytes_of<uint32_t>(n * std::min(selection_width(spec), context)) +
-                     scratch_bytes_of<uint32_t>(n) + 2 * scratch_bytes_of<float>(n * routes_width(spec));
+                     scratch_bytes_of<uint32_t>(n) +
+                     2 * scratch_bytes_of<float>(n * routes_width(spec));
     uint64_t body = scratch_bytes_of<float>(uint64_t(kLogitRows) * spec.vocab) +
                     activation_scratch_bytes(kLogitRows, spec.dim);
     const auto look = [&](const Layer& layer, bool sparse) {
         for (const Sublayer& sublayer : layer.sublayers)
-            body = std::max(body, body_scratch_bytes(sublayer.body, spec.dim, sparse, rows, context, threads));
+            body = std::max(
+                body, body_scratch_bytes(sublayer.body, spec.dim, sparse, rows, context, threads));
     };
     for (const Layer& layer : spec.layers) look(layer, indexers_present);
     if (draft) {
         look(spec.draft->layer, false);
-        body = std::max(body, scratch_bytes_of<float>(n * 2 * spec.dim) + activation_scratch_bytes(n, 2 * spec.dim));
+        body = std::max(body, scratch_bytes_of<float>(n * 2 * spec.dim) +
+                                  activation_scratch_bytes(n, 2 * spec.dim));
     }
     return bytes + body;
 }
 
-Status Model::forward(SequenceState& state, std::span<const int32_t> tokens, const ForwardOptions& options) {
+Status Model::forward(SequenceState& state, std::span<const int32_t> tokens,
+                      const ForwardOptions& options) {
     TRY_STATUS(check_tokens(impl_->spec, tokens));
     if (options.trace != nullptr) {
         options.trace->hidden.resize(impl_->spec.layers.size() + 1);
@@ -358,8 +395,8 @@ Status Model::forward(SequenceState& state, std::span<const int32_t> tokens, con
     });
 }
 
-Status Model::draft_forward(SequenceState& draft, std::span<const float> hidden, std::span<const int32_t> next_tokens,
-                            const ForwardOptions& options) {
+Status Model::draft_forward(SequenceState& draft, std::span<const float> hidden,
+                            std::span<const int32_t> next_tokens, const ForwardOptions& options) {
     CHECK(impl_->draft_loaded);
     CHECK(hidden.size() == next_tokens.size() * impl_->spec.dim);
     TRY_STATUS(check_tokens(impl_->spec, next_tokens));

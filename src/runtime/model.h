@@ -22,33 +22,44 @@ namespace colibri {
 
 struct ModelOptions {
     std::string directory;
-    uint64_t ram_budget_bytes = 0;   // 0: automatic
-    uint64_t extra_bytes = 0;        // planned for others: tokenizer, sampler
-    uint32_t context = 0;            // 0: min(4096, maximum)
-    bool float_activations = false;  // --activations f32
+    uint64_t ram_budget_bytes = 0;     // 0: automatic
+    uint64_t extra_bytes = 0;          // planned for others: tokenizer, sampler
+    uint32_t context = 0;              // 0: min(4096, maximum)
+    bool float_activations = false;    // --activations f32
     const Kernels* kernels = nullptr;  // null: best_kernels()
-    uint32_t threads = 0;            // 0: usable_cores()
+    uint32_t threads = 0;              // 0: usable_cores()
     uint32_t prefill_slice = 0;
     bool draft_head = false;
     bool dense_attention = false;
     std::function<void(std::string_view step, uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
 
-// What a pass leaves behind for comparison with reference outputs. Rows are appended slice by slice; layer indices as in the spec.
+// What a pass leaves behind for comparison with reference outputs. Rows are appended slice by
+// slice; layer indices as in the spec.
 struct Trace {
-    struct Routes { std::vector<int32_t> ids; std::vector<float> weights; uint32_t top_k = 0; };
-    struct Selection { std::vector<int32_t> positions; uint32_t width = 0; };  // [rows, width], ascending, -1 = none
-    std::vector<std::vector<float>> hidden;   // [layers + 1][rows * dim]; the last one is after the final norm
-    std::vector<Routes> routes;               // [layers]; top_k 0 for dense layers
-    std::vector<Selection> selections;        // [layers]; width 0 where no indexer is owned. Width = min(index_topk, total_rows)
-    uint32_t total_rows = 0;                  // set by the caller: rows of the whole prompt
+    struct Routes {
+        std::vector<int32_t> ids;
+        std::vector<float> weights;
+        uint32_t top_k = 0;
+    };
+    struct Selection {
+        std::vector<int32_t> positions;
+        uint32_t width = 0;
+    };  // [rows, width], ascending, -1 = none
+    std::vector<std::vector<float>>
+        hidden;                  // [layers + 1][rows * dim]; the last one is after the final norm
+    std::vector<Routes> routes;  // [layers]; top_k 0 for dense layers
+    std::vector<Selection> selections;  // [layers]; width 0 where no indexer is owned. Width =
+                                        // min(index_topk, total_rows)
+    uint32_t total_rows = 0;            // set by the caller: rows of the whole prompt
 };
 
 enum class LogitRows : uint8_t { none, last, all };
 
 struct ForwardOptions {
     LogitRows logits = LogitRows::last;
-    // Called with the row's index within `tokens` and its [vocab] logits, rows ascending. The span dies with the call.
+    // Called with the row's index within `tokens` and its [vocab] logits, rows ascending. The span
+    // dies with the call.
     std::function<Status(uint32_t row, std::span<const float> logits)> on_logits;
     // Called likewise with [dim] hidden rows after the final norm, every row, when set.
     std::function<Status(uint32_t row, std::span<const float> hidden)> on_hidden;
@@ -59,33 +70,41 @@ struct ForwardOptions {
 
 class Model {
 public:
-    // Opens, plans, refuses or loads. Errors name file and tensor, or the smallest budget that works.
-    [[nodiscard]] static Result<std::unique_ptr<Model>> open(const ModelOptions& options, Notices& notices);
+    // Opens, plans, refuses or loads. Errors name file and tensor, or the smallest budget that
+    // works.
+    [[nodiscard]] static Result<std::unique_ptr<Model>> open(const ModelOptions& options,
+                                                             Notices& notices);
     // The plan alone, without loading weights.
-    [[nodiscard]] static Result<MemoryPlan> plan_only(const ModelOptions& options, Notices& notices);
+    [[nodiscard]] static Result<MemoryPlan> plan_only(const ModelOptions& options,
+                                                      Notices& notices);
     ~Model();
 
     [[nodiscard]] const ModelSpec& spec() const;
     [[nodiscard]] const MemoryPlan& plan() const;
     [[nodiscard]] const Kernels& kernels() const;
     [[nodiscard]] uint32_t threads() const;
-    [[nodiscard]] bool has_draft_head() const;      // asked for and present
-    [[nodiscard]] std::string formats() const;      // "fp8-g128 experts, fp8-g128 dense, bf16 embedding"
+    [[nodiscard]] bool has_draft_head() const;  // asked for and present
+    [[nodiscard]] std::string formats()
+        const;  // "fp8-g128 experts, fp8-g128 dense, bf16 embedding"
     [[nodiscard]] StoreCounters store_counters() const;
     [[nodiscard]] ExpertStore& store();
 
-    [[nodiscard]] SequenceState new_state() const;         // main layers
-    [[nodiscard]] SequenceState new_draft_state() const;   // the draft layer's own rows
+    [[nodiscard]] SequenceState new_state() const;        // main layers
+    [[nodiscard]] SequenceState new_draft_state() const;  // the draft layer's own rows
 
-    // Runs `tokens` after the state's accepted rows, in slices of the plan's rows, layer by layer; accepts them. On error the state is as before.
-    // Errors: invalid_input (a token id outside the vocabulary), out_of_budget (context), io, corrupt, cancelled, and
-    // non-finite activations. A row's outputs do not depend on how tokens are cut into calls or slices.
-    [[nodiscard]] Status forward(SequenceState& state, std::span<const int32_t> tokens, const ForwardOptions& options);
+    // Runs `tokens` after the state's accepted rows, in slices of the plan's rows, layer by layer;
+    // accepts them. On error the state is as before. Errors: invalid_input (a token id outside the
+    // vocabulary), out_of_budget (context), io, corrupt, cancelled, and non-finite activations. A
+    // row's outputs do not depend on how tokens are cut into calls or slices.
+    [[nodiscard]] Status forward(SequenceState& state, std::span<const int32_t> tokens,
+                                 const ForwardOptions& options);
 
-    // Draft layer: for each i the row (hidden[i], next_tokens[i]) at position draft.length() + i. hidden: [rows, dim], after the final norm.
-    // Appends and accepts the rows; on_logits and on_hidden (post head norm, for recursion) as in forward.
+    // Draft layer: for each i the row (hidden[i], next_tokens[i]) at position draft.length() + i.
+    // hidden: [rows, dim], after the final norm. Appends and accepts the rows; on_logits and
+    // on_hidden (post head norm, for recursion) as in forward.
     [[nodiscard]] Status draft_forward(SequenceState& draft, std::span<const float> hidden,
-                                       std::span<const int32_t> next_tokens, const ForwardOptions& options);
+                                       std::span<const int32_t> next_tokens,
+                                       const ForwardOptions& options);
 
     struct Impl;  // model_impl.h, for this folder
 

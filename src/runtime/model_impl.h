@@ -30,8 +30,8 @@ struct Model::Impl {
     MemoryPlan plan;
     const Kernels* kernels = nullptr;
     std::unique_ptr<ThreadPool> pool;
-    AlignedBuffer arena;           // dense weights
-    ModelWeights weights;          // views into it
+    AlignedBuffer arena;   // dense weights
+    ModelWeights weights;  // views into it
     bool indexers_present = true;
     bool draft_loaded = false;
     std::unique_ptr<ExpertStore> store;
@@ -42,7 +42,7 @@ struct Model::Impl {
 };
 
 // Scratch that a pass over `rows` rows needs, all sublayers and the head considered.
-[[nodiscard]] uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool draft, uint32_t rows,
-                                          uint32_t context, uint32_t threads);
+[[nodiscard]] uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool draft,
+                                          uint32_t rows, uint32_t context, uint32_t threads);
 
 }  // namespace colibri

@@ -36,24 +36,30 @@ struct Opened {
     uint32_t threads = 0;
     uint64_t fingerprint = 0;
     PlannedSlots planned;
-    StoreConfig store;          // without slots until planned
+    StoreConfig store;  // without slots until planned
 };
 
-Result<uint32_t> choose_context(const ModelSpec& spec, const ModelOptions& options, bool indexers_present) {
+Result<uint32_t> choose_context(const ModelSpec& spec, const ModelOptions& options,
+                                bool indexers_present) {
     if (options.context > spec.context_max)
-        return fail(ErrorKind::invalid_input, fmt::format("--ctx {}: this model has at most {} positions", options.context,
-                                                          spec.context_max));
-    uint32_t context = options.context != 0 ? options.context : std::min(kDefaultContext, spec.context_max);
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("--ctx {}: this model has at most {} positions", options.context,
+                                spec.context_max));
+    uint32_t context =
+        options.context != 0 ? options.context : std::min(kDefaultContext, spec.context_max);
     if (indexers_present || options.dense_attention) return context;
     for (const Layer& layer : spec.layers)
         for (const Sublayer& sublayer : layer.sublayers) {
             const auto* latent = std::get_if<LatentAttention>(&sublayer.body);
-            if (latent == nullptr || !latent->indexer || context <= latent->indexer->top_keys) continue;
+            if (latent == nullptr || !latent->indexer || context <= latent->indexer->top_keys)
+                continue;
             if (options.context != 0)
                 return fail(ErrorKind::unsupported,
-                            fmt::format("--ctx {}: the checkpoint has no indexer tensors, so it is exact only up to {} "
+                            fmt::format("--ctx {}: the checkpoint has no indexer tensors, so it is "
+                                        "exact only up to {} "
                                         "positions; use --ctx {} or add --dense-attention (lossy)",
-                                        options.context, latent->indexer->top_keys, latent->indexer->top_keys));
+                                        options.context, latent->indexer->top_keys,
+                                        latent->indexer->top_keys));
             context = latent->indexer->top_keys;
         }
     return context;
@@ -63,7 +69,8 @@ Result<uint32_t> choose_context(const ModelSpec& spec, const ModelOptions& optio
 uint64_t fingerprint_of(std::string_view config, const Checkpoint& checkpoint) {
     std::string text(config);
     for (const CheckpointFile& file : checkpoint.files())
-        text += fmt::format("\n{} {}", file.path.substr(file.path.find_last_of('/') + 1), file.size_bytes);
+        text += fmt::format("\n{} {}", file.path.substr(file.path.find_last_of('/') + 1),
+                            file.size_bytes);
     return XXH3_64bits(text.data(), text.size());
 }
 
@@ -73,8 +80,8 @@ uint64_t raw_expert_bytes(const ExpertSource& source) {
     return bytes;
 }
 
-StateShape shape_of(const ModelSpec& spec, const std::vector<Layer>& layers, const BoundModel& bound, bool draft,
-                    uint64_t fingerprint) {
+StateShape shape_of(const ModelSpec& spec, const std::vector<Layer>& layers,
+                    const BoundModel& bound, bool draft, uint64_t fingerprint) {
     StateShape shape;
     shape.hidden = spec.dim;
     shape.fingerprint = fingerprint;
@@ -84,7 +91,9 @@ StateShape shape_of(const ModelSpec& spec, const std::vector<Layer>& layers, con
         for (size_t s = 0; s < layers[i].sublayers.size(); ++s) {
             const Body& body = layers[i].sublayers[s].body;
             if (const auto* latent = std::get_if<LatentAttention>(&body))
-                rows = latent_state_shape(*latent, std::get<LatentWeights>(weights.sublayers[s].body).indexer.has_value());
+                rows = latent_state_shape(
+                    *latent,
+                    std::get<LatentWeights>(weights.sublayers[s].body).indexer.has_value());
             else if (const auto* grouped = std::get_if<GroupedQueryAttention>(&body))
                 rows = grouped_query_state_shape(*grouped);
         }
@@ -93,15 +102,18 @@ StateShape shape_of(const ModelSpec& spec, const std::vector<Layer>& layers, con
     return shape;
 }
 
-StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound, std::vector<ExpertSource> experts) {
+StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound,
+                         std::vector<ExpertSource> experts) {
     StoreConfig config;
     for (const CheckpointFile& file : checkpoint.files()) config.files.push_back(file.file);
     uint64_t largest = 1;
-    for (const ExpertSource& source : experts) largest = std::max(largest, raw_expert_bytes(source));
+    for (const ExpertSource& source : experts)
+        largest = std::max(largest, raw_expert_bytes(source));
     config.experts = std::move(experts);
     for (const uint64_t bytes : bound.slot_class_bytes)
         config.classes.push_back({.slot_bytes = bytes, .slots = 0, .ring_slots = kRingSlots});
-    config.staging_buffers = uint32_t(std::clamp(kStagingTarget / largest, uint64_t(4), uint64_t(16)));
+    config.staging_buffers =
+        uint32_t(std::clamp(kStagingTarget / largest, uint64_t(4), uint64_t(16)));
     return config;
 }
 
@@ -113,16 +125,20 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
     in.total_bytes = facts.total_bytes;
     in.program_bytes = kProgramBytes;
     in.other_bytes = options.extra_bytes;
-    in.table_bytes = o.checkpoint.tensors().size() * kTensorTableBytes + expert_source_bytes(o.sizes.expert_layers);
+    in.table_bytes = o.checkpoint.tensors().size() * kTensorTableBytes +
+                     expert_source_bytes(o.sizes.expert_layers);
     in.dense_bytes = o.sizes.dense_bytes;
     in.context = o.context;
     in.state_bytes = shape_of(o.spec, o.spec.layers, o.sizes, false, 0).bytes_for(o.context);
     const bool draft = o.sizes.weights.draft.has_value();
-    if (draft) in.state_bytes += shape_of(o.spec, {o.spec.draft->layer}, o.sizes, true, 0).bytes_for(o.context);
+    if (draft)
+        in.state_bytes +=
+            shape_of(o.spec, {o.spec.draft->layer}, o.sizes, true, 0).bytes_for(o.context);
     in.slice_rows = options.prefill_slice;
     in.ring_slots = kRingSlots;
     in.scratch_bytes = [&, draft](uint32_t rows) {
-        return pass_scratch_bytes(o.spec, o.sizes.indexers_present, draft, rows, o.context, o.threads);
+        return pass_scratch_bytes(o.spec, o.sizes.indexers_present, draft, rows, o.context,
+                                  o.threads);
     };
     StoreConfig full = o.store;
     uint64_t slot_bytes = 0;
@@ -144,22 +160,28 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
     TRY(ModelSpec spec, spec_from_config(config, notices));
     TRY(Checkpoint checkpoint, Checkpoint::open(options.directory, notices));
     Opened o{.spec = std::move(spec), .checkpoint = std::move(checkpoint)};
-    TRY(o.sizes, bind_model(o.spec, o.checkpoint,
-                            {.draft_head = options.draft_head, .dense_attention = options.dense_attention}, notices));
+    TRY(o.sizes,
+        bind_model(o.spec, o.checkpoint,
+                   {.draft_head = options.draft_head, .dense_attention = options.dense_attention},
+                   notices));
     TRY(o.context, choose_context(o.spec, options, o.sizes.indexers_present));
     o.threads = options.threads != 0 ? options.threads : usable_cores();
     o.fingerprint = fingerprint_of(text, o.checkpoint);
-    TRY(ExpertSources sources, make_expert_sources(o.checkpoint, o.sizes.expert_layers, /*sizes_only=*/true));
+    TRY(ExpertSources sources,
+        make_expert_sources(o.checkpoint, o.sizes.expert_layers, /*sizes_only=*/true));
     o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources));
     TRY(o.planned, make_plan(options, o));
     const MemoryFacts facts = memory_facts();
     if (facts.available_bytes && o.planned.plan.total_bytes > *facts.available_bytes)
-        notices.add(fmt::format("the plan of {} is more than the {} that this machine has free: expect swapping or a kill; "
-                                "use a smaller --ram",
-                                format_bytes(o.planned.plan.total_bytes), format_bytes(*facts.available_bytes)));
+        notices.add(fmt::format(
+            "the plan of {} is more than the {} that this machine has free: expect swapping or a "
+            "kill; "
+            "use a smaller --ram",
+            format_bytes(o.planned.plan.total_bytes), format_bytes(*facts.available_bytes)));
     if (!facts.available_bytes && options.ram_budget_bytes == 0)
-        notices.add(fmt::format("could not find out how much memory is free; assuming {}. Use --ram to say it",
-                                format_bytes(o.planned.plan.budget_bytes)));
+        notices.add(fmt::format(
+            "could not find out how much memory is free; assuming {}. Use --ram to say it",
+            format_bytes(o.planned.plan.budget_bytes)));
     return o;
 }
 
@@ -213,8 +235,10 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     impl->draft_loaded = o.sizes.weights.draft.has_value();
     TRY(impl->arena, AlignedBuffer::allocate(o.sizes.dense_bytes));
     TRY(BoundModel bound, bind_model(o.spec, o.checkpoint,
-                                     {.draft_head = options.draft_head, .dense_attention = options.dense_attention,
-                                      .arena = impl->arena.data()}, notices));
+                                     {.draft_head = options.draft_head,
+                                      .dense_attention = options.dense_attention,
+                                      .arena = impl->arena.data()},
+                                     notices));
     o.sizes = BoundModel{};
     const auto progress = [&](uint64_t done, uint64_t total) {
         if (options.progress) options.progress("reading dense weights", done, total);
@@ -222,7 +246,8 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     TRY_STATUS(fill_dense(o.checkpoint, bound.jobs, *impl->pool, progress));
 
     impl->formats = formats_of(bound);
-    impl->state_shape = std::make_shared<StateShape>(shape_of(o.spec, o.spec.layers, bound, false, o.fingerprint));
+    impl->state_shape =
+        std::make_shared<StateShape>(shape_of(o.spec, o.spec.layers, bound, false, o.fingerprint));
     if (impl->draft_loaded)
         impl->draft_shape = std::make_shared<StateShape>(
             shape_of(o.spec, {o.spec.draft->layer}, bound, true, o.fingerprint));
@@ -232,10 +257,12 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     TRY(ExpertSources sources, make_expert_sources(o.checkpoint, std::move(bound.expert_layers)));
     o.store.experts = std::move(sources.sources);
     o.store.landing = std::move(sources.landing);
-    for (size_t i = 0; i < o.store.classes.size(); ++i) o.store.classes[i].slots = o.planned.slots[i];
+    for (size_t i = 0; i < o.store.classes.size(); ++i)
+        o.store.classes[i].slots = o.planned.slots[i];
     TRY(impl->store, ExpertStore::create(std::move(o.store)));
-    TRY(impl->scratch, AlignedBuffer::allocate(pass_scratch_bytes(o.spec, impl->indexers_present, impl->draft_loaded,
-                                                                  impl->plan.slice_rows, impl->plan.context, o.threads)));
+    TRY(impl->scratch, AlignedBuffer::allocate(pass_scratch_bytes(
+                           o.spec, impl->indexers_present, impl->draft_loaded,
+                           impl->plan.slice_rows, impl->plan.context, o.threads)));
     impl->weights = std::move(bound.weights);
     impl->spec = std::move(o.spec);
     impl->checkpoint = std::make_unique<Checkpoint>(std::move(o.checkpoint));
@@ -245,16 +272,36 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::~Model() = default;
 
-const ModelSpec& Model::spec() const { return impl_->spec; }
-const MemoryPlan& Model::plan() const { return impl_->plan; }
-const Kernels& Model::kernels() const { return *impl_->kernels; }
-uint32_t Model::threads() const { return impl_->pool->thread_count(); }
-bool Model::has_draft_head() const { return impl_->draft_loaded; }
-std::string Model::formats() const { return impl_->formats; }
-StoreCounters Model::store_counters() const { return impl_->store->counters(); }
-ExpertStore& Model::store() { return *impl_->store; }
+const ModelSpec& Model::spec() const {
+    return impl_->spec;
+}
+const MemoryPlan& Model::plan() const {
+    return impl_->plan;
+}
+const Kernels& Model::kernels() const {
+    return *impl_->kernels;
+}
+uint32_t Model::threads() const {
+    return impl_->pool->thread_count();
+}
+bool Model::has_draft_head() const {
+    return impl_->draft_loaded;
+}
+std::string Model::formats() const {
+    return impl_->formats;
+}
+StoreCounters Model::store_counters() const {
+    return impl_->store->counters();
+}
+ExpertStore& Model::store() {
+    return *impl_->store;
+}
 
-SequenceState Model::new_state() const { return {impl_->state_shape, impl_->plan.context}; }
-SequenceState Model::new_draft_state() const { return {impl_->draft_shape, impl_->plan.context}; }
+SequenceState Model::new_state() const {
+    return {impl_->state_shape, impl_->plan.context};
+}
+SequenceState Model::new_draft_state() const {
+    return {impl_->draft_shape, impl_->plan.context};
+}
 
 }  // namespace colibri

@@ -1,5 +1,5 @@
 // Where routed experts live: on disk, and as many as fit in slots of RAM. The store moves bytes and
-// computes nothing; placement decides speed, never the answer (DESIGN section 7).
+// computes nothing; placement decides speed, never the answer.
 //
 // Threads: one consumer thread opens streams and takes experts from them; reader threads fill
 // staging buffers, landing workers turn them into slots. The consumer alone evicts and releases.

@@ -11,8 +11,8 @@
 //   scales           float scales[block][group][16 rows]
 //
 // Groups run along columns. `group` = columns per scale; 0 means one scale per row (int8, int4) or none
-// (f32, bf16). Where a kernel needs groups and the format has none it uses 256 columns ("row formats",
-// DESIGN section 6). The last group may be narrower; integer formats pad its width with zeros to a multiple of 8.
+// (f32, bf16). Where a kernel needs groups and the format has none it uses 256 columns ("row formats").
+// The last group may be narrower; integer formats pad its width with zeros to a multiple of 8.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,9 @@ struct Occurrence {
     bool trusted = false;
 };
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n\r") == std::string_view::npos; }
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\n\r") == std::string_view::npos;
+}
 
 // The longest added token at `at`; blank ones carry no meaning and are left to the tokenizer.
 const AddedToken* longest_at(std::span<const AddedToken> tokens, std::string_view text, size_t at) {
@@ -27,7 +29,8 @@ const AddedToken* longest_at(std::span<const AddedToken> tokens, std::string_vie
 
 class Scan {
 public:
-    Scan(std::span<const AddedToken> tokens, std::span<const PromptPiece> prompt) : tokens_(tokens) {
+    Scan(std::span<const AddedToken> tokens, std::span<const PromptPiece> prompt)
+        : tokens_(tokens) {
         for (const AddedToken& token : tokens) first_bytes_[uint8_t(token.content.front())] = true;
         for (const PromptPiece& piece : prompt) {
             text_ += piece.text;
@@ -41,14 +44,16 @@ public:
     [[nodiscard]] std::vector<Occurrence> find() const {
         std::vector<Occurrence> found;
         for (size_t at = 0; at < text_.size();) {
-            const AddedToken* token = first_bytes_[uint8_t(text_[at])] ? longest_at(tokens_, text_, at) : nullptr;
+            const AddedToken* token =
+                first_bytes_[uint8_t(text_[at])] ? longest_at(tokens_, text_, at) : nullptr;
             if (token == nullptr) {
                 ++at;
                 continue;
             }
             const size_t end = at + token->content.size();
-            const bool trusted = std::none_of(from_user_.begin() + std::ptrdiff_t(at),
-                                              from_user_.begin() + std::ptrdiff_t(end), [](bool b) { return b; });
+            const bool trusted =
+                std::none_of(from_user_.begin() + std::ptrdiff_t(at),
+                             from_user_.begin() + std::ptrdiff_t(end), [](bool b) { return b; });
             found.push_back({.begin = at, .end = end, .id = token->id, .trusted = trusted});
             at = trusted ? end : at + 1;
         }
@@ -64,7 +69,8 @@ private:
 
 }  // namespace
 
-Result<std::vector<int32_t>> encode_prompt(const Tokenizer& tokenizer, std::span<const PromptPiece> prompt) {
+Result<std::vector<int32_t>> encode_prompt(const Tokenizer& tokenizer,
+                                           std::span<const PromptPiece> prompt) {
     const Scan scan(tokenizer.added_tokens(), prompt);
     const std::vector<Occurrence> found = scan.find();
     const std::string_view text = scan.text();

@@ -11,7 +11,9 @@
 
 namespace colibri {
 
-// Ordinary tokens may span pieces; an added token counts only where it lies entirely in pieces of the template. Errors as Tokenizer::encode.
-[[nodiscard]] Result<std::vector<int32_t>> encode_prompt(const Tokenizer& tokenizer, std::span<const PromptPiece> prompt);
+// Ordinary tokens may span pieces; an added token counts only where it lies entirely in pieces of
+// the template. Errors as Tokenizer::encode.
+[[nodiscard]] Result<std::vector<int32_t>> encode_prompt(const Tokenizer& tokenizer,
+                                                         std::span<const PromptPiece> prompt);
 
 }  // namespace colibri

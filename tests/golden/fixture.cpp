@@ -20,7 +20,8 @@ Result<Fixture> load_fixture(const std::string& directory) {
     Fixture fixture{.directory = directory};
     TRY(const std::string text, read_file(directory + "/oracle.json", 64 << 20));
     const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (json.is_discarded()) return fail(ErrorKind::corrupt, directory + "/oracle.json is not JSON");
+    if (json.is_discarded())
+        return fail(ErrorKind::corrupt, directory + "/oracle.json is not JSON");
     fixture.exact_greedy = json.value("exact_greedy", true);
     for (const auto& row : json["cases"])
         fixture.cases.push_back({.prompt = ints(row, "prompt"),
@@ -34,8 +35,10 @@ Result<Fixture> load_fixture(const std::string& directory) {
     TRY(const SafetensorsHeader header, read_safetensors_header(*file));
     for (const SafetensorsEntry& entry : header.tensors) {
         Array array{.shape = entry.shape};
-        if (entry.dtype == DType::f32) array.floats.resize(entry.size_bytes / 4);
-        else array.ints.resize(entry.size_bytes / 4);
+        if (entry.dtype == DType::f32)
+            array.floats.resize(entry.size_bytes / 4);
+        else
+            array.ints.resize(entry.size_bytes / 4);
         void* into = entry.dtype == DType::f32 ? static_cast<void*>(array.floats.data())
                                                : static_cast<void*>(array.ints.data());
         TRY_STATUS(file->read_at(entry.offset, {static_cast<std::byte*>(into), entry.size_bytes}));

@@ -14,9 +14,9 @@ namespace {
 
 // What the comparison of one fixture found. Tolerances: tests/golden/README.md.
 struct Findings {
-    double worst_logit = 0;      // max |difference| / max |logit| over a prompt's logits
-    double worst_hidden = 0;     // likewise
-    double worst_weight = 0;     // absolute, router weights
+    double worst_logit = 0;   // max |difference| / max |logit| over a prompt's logits
+    double worst_hidden = 0;  // likewise
+    double worst_weight = 0;  // absolute, router weights
     int argmax = 0, greedy = 0, routes = 0, selections = 0, drafts = 0;
     int rows = 0, steps = 0;
 };
@@ -73,7 +73,8 @@ void Comparison::one_case(size_t index) {
     ASSERT_TRUE(status) << status.error().message;
     const Array& want = fixture_.arrays.at(prefix + "logits");
     ASSERT_EQ(logits.size(), want.floats.size());
-    found_.worst_logit = std::max(found_.worst_logit, relative(logits, want.floats.data(), logits.size()));
+    found_.worst_logit =
+        std::max(found_.worst_logit, relative(logits, want.floats.data(), logits.size()));
     const size_t recorded = c.argmax.size();
     const size_t skip = argmaxes.size() - recorded;
     for (size_t i = 0; i < recorded; ++i) found_.argmax += argmaxes[skip + i] != c.argmax[i];
@@ -89,28 +90,33 @@ void Comparison::compare_trace(const std::string& prefix, const Trace& trace) {
         if (hidden != fixture_.arrays.end()) {
             ASSERT_EQ(trace.hidden[l].size(), hidden->second.floats.size());
             found_.worst_hidden = std::max(
-                found_.worst_hidden, relative(trace.hidden[l], hidden->second.floats.data(), trace.hidden[l].size()));
+                found_.worst_hidden,
+                relative(trace.hidden[l], hidden->second.floats.data(), trace.hidden[l].size()));
         }
         const auto ids = fixture_.arrays.find(fmt::format("{}router.{}.ids", prefix, l));
         if (ids != fixture_.arrays.end()) {
             ASSERT_EQ(trace.routes[l].ids.size(), ids->second.ints.size());
             for (size_t i = 0; i < ids->second.ints.size(); ++i)
                 found_.routes += trace.routes[l].ids[i] != ids->second.ints[i];
-            const auto& weights = fixture_.arrays.at(fmt::format("{}router.{}.weights", prefix, l)).floats;
+            const auto& weights =
+                fixture_.arrays.at(fmt::format("{}router.{}.weights", prefix, l)).floats;
             for (size_t i = 0; i < weights.size(); ++i)
                 found_.worst_weight =
-                    std::max(found_.worst_weight, double(std::fabs(weights[i] - trace.routes[l].weights[i])));
+                    std::max(found_.worst_weight,
+                             double(std::fabs(weights[i] - trace.routes[l].weights[i])));
         }
         const auto index = fixture_.arrays.find(fmt::format("{}index.{}", prefix, l));
         if (index != fixture_.arrays.end()) {
-            ASSERT_EQ(trace.selections[l].positions.size(), index->second.ints.size()) << "layer " << l;
+            ASSERT_EQ(trace.selections[l].positions.size(), index->second.ints.size())
+                << "layer " << l;
             for (size_t i = 0; i < index->second.ints.size(); ++i)
                 found_.selections += trace.selections[l].positions[i] != index->second.ints[i];
         }
     }
 }
 
-// Greedy continuation, ignoring end tokens; decisions closer than the fixture's own noise end the comparison.
+// Greedy continuation, ignoring end tokens; decisions closer than the fixture's own noise end the
+// comparison.
 void Comparison::greedy(const Case& c, SequenceState& state, int32_t first) {
     if (!fixture_.exact_greedy) return;
     int32_t token = first;
@@ -130,7 +136,8 @@ void Comparison::greedy(const Case& c, SequenceState& state, int32_t first) {
     }
 }
 
-void Comparison::drafts(const std::string& prefix, const Case& c, const std::vector<float>& hidden) {
+void Comparison::drafts(const std::string& prefix, const Case& c,
+                        const std::vector<float>& hidden) {
     const uint32_t dim = model_.spec().dim;
     const size_t rows = c.prompt.size();
     SequenceState draft = model_.new_draft_state();
@@ -153,7 +160,8 @@ void Comparison::drafts(const std::string& prefix, const Case& c, const std::vec
             const std::vector<float>& want = forced->second.floats;
             const size_t skip = logits.size() - want.size();
             const std::vector<float> tail(logits.begin() + std::ptrdiff_t(skip), logits.end());
-            found_.worst_logit = std::max(found_.worst_logit, relative(tail, want.data(), want.size()));
+            found_.worst_logit =
+                std::max(found_.worst_logit, relative(tail, want.data(), want.size()));
         }
     }
     std::vector<float> h(hidden.end() - dim, hidden.end());
@@ -169,11 +177,12 @@ void Comparison::drafts(const std::string& prefix, const Case& c, const std::vec
     }
     const auto want = fixture_.arrays.find(prefix + "mtp.draft.logits");
     if (want != fixture_.arrays.end())
-        found_.worst_logit = std::max(found_.worst_logit, relative(all, want->second.floats.data(), all.size()));
+        found_.worst_logit =
+            std::max(found_.worst_logit, relative(all, want->second.floats.data(), all.size()));
 }
 
-Findings compare(const std::string& model_directory, const std::string& fixture_directory, uint32_t slice,
-                 const Kernels* kernels) {
+Findings compare(const std::string& model_directory, const std::string& fixture_directory,
+                 uint32_t slice, const Kernels* kernels) {
     auto fixture = load_fixture(fixture_directory);
     EXPECT_TRUE(fixture) << (fixture ? "" : fixture.error().message);
     if (!fixture) return {};
@@ -193,8 +202,11 @@ Findings compare(const std::string& model_directory, const std::string& fixture_
 }
 
 void expect_exact(const std::string& name, const Findings& f) {
-    fmt::print("{:<18} logits {:.1e}  hidden {:.1e}  argmax {}/{}  greedy {}/{}  routes {}  selections {}  drafts {}\n", name,
-               f.worst_logit, f.worst_hidden, f.argmax, f.rows, f.greedy, f.steps, f.routes, f.selections, f.drafts);
+    fmt::print(
+        "{:<18} logits {:.1e}  hidden {:.1e}  argmax {}/{}  greedy {}/{}  routes {}  selections {} "
+        " drafts {}\n",
+        name, f.worst_logit, f.worst_hidden, f.argmax, f.rows, f.greedy, f.steps, f.routes,
+        f.selections, f.drafts);
     EXPECT_LE(f.worst_logit, 1e-4);
     EXPECT_LE(f.worst_hidden, 1e-4);
     EXPECT_LE(f.worst_weight, 1e-5);
@@ -208,8 +220,9 @@ void expect_exact(const std::string& name, const Findings& f) {
 
 class Fixtures : public testing::TestWithParam<const char*> {};
 
-// Goal: logits, hidden states, routing, selections, greedy tokens and drafts of every family and stored format are right.
-// Method: the fixtures of an independent implementation, float activations, prompts in one slice.
+// Goal: logits, hidden states, routing, selections, greedy tokens and drafts of every family and
+// stored format are right. Method: the fixtures of an independent implementation, float
+// activations, prompts in one slice.
 TEST_P(Fixtures, MatchTheReference) {
     const std::string directory = fmt::format("{}/tests/golden/{}", COLIBRI_SOURCE_DIR, GetParam());
     expect_exact(GetParam(), compare(directory, directory, 64, nullptr));
@@ -223,8 +236,9 @@ TEST_P(Fixtures, MatchTheReferenceWithPlainKernels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fixtures,
-                         testing::Values("glm_short", "glm_sparse", "glm_odd", "glm_mtp", "glm_fp8", "glm_out_int4row",
-                                         "glm_out_int4g64", "glm_out_int2row", "olmoe", "olmoe_clip", "olmoe_out_int8"),
+                         testing::Values("glm_short", "glm_sparse", "glm_odd", "glm_mtp", "glm_fp8",
+                                         "glm_out_int4row", "glm_out_int4g64", "glm_out_int2row",
+                                         "olmoe", "olmoe_clip", "olmoe_out_int8"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Goal: the bundled trained model, with sparse selection biting on a prompt of 597 tokens.

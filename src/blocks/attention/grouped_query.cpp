@@ -14,16 +14,16 @@ constexpr uint32_t kChunkRows = 32;
 
 struct Chunk {
     uint32_t rows = 0, first_position = 0;
-    float* query = nullptr;   // [rows][heads * head_dims]
-    float* key = nullptr;     // [rows][kv_heads * head_dims]
-    float* value = nullptr;   // [rows][kv_heads * value_dims]
+    float* query = nullptr;     // [rows][heads * head_dims]
+    float* key = nullptr;       // [rows][kv_heads * head_dims]
+    float* value = nullptr;     // [rows][kv_heads * value_dims]
     float* head_out = nullptr;  // [rows][heads * value_dims]
-    float* cos = nullptr;     // [rows][pairs]
+    float* cos = nullptr;       // [rows][pairs]
     float* sin = nullptr;
 };
 
-void norm_heads(const Kernels& k, const GroupedQueryAttention& spec, const float* weight, uint32_t heads,
-                float* x) {
+void norm_heads(const Kernels& k, const GroupedQueryAttention& spec, const float* weight,
+                uint32_t heads, float* x) {
     switch (spec.qk_norm) {
         case GroupedQueryAttention::QkNorm::none: break;
         case GroupedQueryAttention::QkNorm::full_width:
@@ -31,8 +31,8 @@ void norm_heads(const Kernels& k, const GroupedQueryAttention& spec, const float
             break;
         case GroupedQueryAttention::QkNorm::per_head:
             for (uint32_t h = 0; h < heads; ++h)
-                k.rms_norm(x + uint64_t(h) * spec.head_dims, weight, spec.head_dims, spec.qk_norm_kind.eps,
-                           x + uint64_t(h) * spec.head_dims);
+                k.rms_norm(x + uint64_t(h) * spec.head_dims, weight, spec.head_dims,
+                           spec.qk_norm_kind.eps, x + uint64_t(h) * spec.head_dims);
             break;
     }
 }
@@ -55,8 +55,10 @@ void finish_row(const Kernels& k, const GroupedQueryBlock& block, const Chunk& c
     const auto rotate = spec.rope.pairing == RopePairing::adjacent ? k.rope_adjacent : k.rope_half;
     const float* cos = c.cos + uint64_t(r) * pairs;
     const float* sin = c.sin + uint64_t(r) * pairs;
-    for (uint32_t h = 0; h < spec.heads; ++h) rotate(cos, sin, pairs, query + uint64_t(h) * spec.head_dims);
-    for (uint32_t h = 0; h < spec.kv_heads; ++h) rotate(cos, sin, pairs, key + uint64_t(h) * spec.head_dims);
+    for (uint32_t h = 0; h < spec.heads; ++h)
+        rotate(cos, sin, pairs, query + uint64_t(h) * spec.head_dims);
+    for (uint32_t h = 0; h < spec.kv_heads; ++h)
+        rotate(cos, sin, pairs, key + uint64_t(h) * spec.head_dims);
 
     const uint32_t position = c.first_position + r;
     float* tile = state.key_tile(position);
@@ -67,7 +69,8 @@ void finish_row(const Kernels& k, const GroupedQueryBlock& block, const Chunk& c
 }
 
 uint64_t fold_floats(const GroupedQueryAttention& spec, uint32_t context) {
-    return round_up(grouped_scratch(spec.heads / spec.kv_heads, spec.value_dims, context), uint64_t(16));
+    return round_up(grouped_scratch(spec.heads / spec.kv_heads, spec.value_dims, context),
+                    uint64_t(16));
 }
 
 void attend(Compute& compute, const GroupedQueryBlock& block, const Chunk& c, LayerState state) {
@@ -82,7 +85,8 @@ void attend(Compute& compute, const GroupedQueryBlock& block, const Chunk& c, La
     auto** values = compute.scratch.take<const float*>(uint64_t(threads) * context);
     const uint32_t group = spec.heads / spec.kv_heads;
     const uint32_t units = c.rows * spec.kv_heads;
-    std::atomic<uint32_t> next{0};  // rows cost differently (causal); which thread takes one changes no bit
+    std::atomic<uint32_t> next{
+        0};  // rows cost differently (causal); which thread takes one changes no bit
     compute.pool.run([&](uint32_t thread, uint32_t) {
         const float** own_keys = keys + thread * tiles;
         const float** own_values = values + uint64_t(thread) * context;
@@ -105,7 +109,8 @@ void attend(Compute& compute, const GroupedQueryBlock& block, const Chunk& c, La
                                .value_dims = spec.value_dims,
                                .factor = spec.score_factor},
                               {.tiles = own_keys}, {.rows = own_values, .count = count},
-                              fold + thread * fold_size, c.head_out + head * spec.value_dims, spec.value_dims);
+                              fold + thread * fold_size, c.head_out + head * spec.value_dims,
+                              spec.value_dims);
         }
     });
 }
@@ -124,7 +129,8 @@ Status chunk_forward(Compute& compute, const GroupedQueryBlock& block, FloatRows
     c.cos = scratch.take<float>(rows * pairs);
     c.sin = scratch.take<float>(rows * pairs);
     for (uint32_t r = 0; r < c.rows; ++r)
-        block.rope.angles(c.first_position + r, c.cos + uint64_t(r) * pairs, c.sin + uint64_t(r) * pairs);
+        block.rope.angles(c.first_position + r, c.cos + uint64_t(r) * pairs,
+                          c.sin + uint64_t(r) * pairs);
 
     ActivationRows x(h, c.rows, block.dim);
     const Product products[] = {
@@ -139,7 +145,8 @@ Status chunk_forward(Compute& compute, const GroupedQueryBlock& block, FloatRows
     };
     finish(0, c.rows);
     attend(compute, block, c, state);
-    ActivationRows heads({c.head_out, spec.heads * spec.value_dims}, c.rows, spec.heads * spec.value_dims);
+    ActivationRows heads({c.head_out, spec.heads * spec.value_dims}, c.rows,
+                         spec.heads * spec.value_dims);
     return multiply(compute, block.weights.output, heads, out);
 }
 
@@ -158,10 +165,11 @@ uint64_t grouped_query_scratch_bytes(const GroupedQueryAttention& spec, uint32_t
     uint64_t bytes = 0;
     for (const uint64_t floats :
          {n * spec.heads * spec.head_dims, n * spec.kv_heads * spec.head_dims,
-          n * spec.kv_heads * spec.value_dims, n * spec.heads * spec.value_dims, n * spec.rope.dims / 2,
-          n * spec.rope.dims / 2, threads * fold_floats(spec, context)})
+          n * spec.kv_heads * spec.value_dims, n * spec.heads * spec.value_dims,
+          n * spec.rope.dims / 2, n * spec.rope.dims / 2, threads * fold_floats(spec, context)})
         bytes += scratch_bytes_of<float>(floats);
-    bytes += scratch_bytes_of<const float*>(uint64_t(threads) * ceil_div(context, kKeyTilePositions));
+    bytes +=
+        scratch_bytes_of<const float*>(uint64_t(threads) * ceil_div(context, kKeyTilePositions));
     bytes += scratch_bytes_of<const float*>(uint64_t(threads) * context);
     return bytes + activation_scratch_bytes(n, dim) +
            activation_scratch_bytes(n, uint64_t(spec.heads) * spec.value_dims);
@@ -174,8 +182,9 @@ Status grouped_query_attention(Compute& compute, const GroupedQueryBlock& block,
         Chunk chunk;
         chunk.rows = std::min(kChunkRows, row_count - begin);
         chunk.first_position = first_position + begin;
-        TRY_STATUS(chunk_forward(compute, block, {h.values + uint64_t(begin) * h.stride, h.stride}, chunk,
-                                 state, {out.values + uint64_t(begin) * out.stride, out.stride}));
+        TRY_STATUS(chunk_forward(compute, block, {h.values + uint64_t(begin) * h.stride, h.stride},
+                                 chunk, state,
+                                 {out.values + uint64_t(begin) * out.stride, out.stride}));
     }
     return {};
 }

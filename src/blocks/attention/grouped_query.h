@@ -1,4 +1,5 @@
-// Grouped-query attention over all earlier positions (specs olmoe section 3; MHA is the case of one query head per key head).
+// Grouped-query attention over all earlier positions (specs olmoe section 3; MHA is the case of one
+// query head per key head).
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,15 @@ struct GroupedQueryBlock {
 [[nodiscard]] LayerStateShape grouped_query_state_shape(const GroupedQueryAttention& spec);
 
 [[nodiscard]] uint64_t grouped_query_scratch_bytes(const GroupedQueryAttention& spec, uint32_t dim,
-                                                   uint32_t rows, uint32_t context, uint32_t threads);
+                                                   uint32_t rows, uint32_t context,
+                                                   uint32_t threads);
 
-// Rows h[row_count][dim] (normed) at positions first_position...: writes keys (after norm and rotation) and values to `state`, the
-// block's output to `out`. Errors: invalid_input when an activation is not finite.
-[[nodiscard]] Status grouped_query_attention(Compute& compute, const GroupedQueryBlock& block, FloatRows h,
-                                             uint32_t row_count, uint32_t first_position, LayerState state,
+// Rows h[row_count][dim] (normed) at positions first_position...: writes keys (after norm and
+// rotation) and values to `state`, the block's output to `out`. Errors: invalid_input when an
+// activation is not finite.
+[[nodiscard]] Status grouped_query_attention(Compute& compute, const GroupedQueryBlock& block,
+                                             FloatRows h, uint32_t row_count,
+                                             uint32_t first_position, LayerState state,
                                              OutputRows out);
 
 }  // namespace colibri

@@ -12,18 +12,19 @@ namespace colibri {
 namespace {
 
 constexpr uint32_t kHeadLanes = 16;
-constexpr uint32_t kKeyBlock = 512;  // keys scored between two reductions: bounds scratch at any context
+constexpr uint32_t kKeyBlock =
+    512;  // keys scored between two reductions: bounds scratch at any context
 
 struct Rows {
     uint32_t count = 0, first_position = 0;
-    float* query = nullptr;    // [rows][heads][head_dims]
-    float* gates = nullptr;    // [rows][heads]
+    float* query = nullptr;  // [rows][heads][head_dims]
+    float* gates = nullptr;  // [rows][heads]
 };
 
 struct ThreadArrays {
-    float* queries;            // [head_dims][padded heads]
-    float* dots;               // [kKeyBlock][padded heads]
-    const float** keys;        // [kKeyBlock]
+    float* queries;      // [head_dims][padded heads]
+    float* dots;         // [kKeyBlock][padded heads]
+    const float** keys;  // [kKeyBlock]
 };
 
 // Stores the keys: norm, rotation on the leading dimensions.
@@ -34,8 +35,10 @@ void store_keys(Compute& compute, const IndexerBlock& block, const Rows& rows, f
     for (uint32_t r = 0; r < rows.count; ++r) {
         float* key = state.index_key(rows.first_position + r);
         k.layer_norm(key_raw + uint64_t(r) * block.spec.head_dims, block.weights.key_norm,
-                     block.weights.key_norm_bias, block.spec.head_dims, block.spec.key_norm.eps, key);
-        const auto rotate = block.spec.rope.pairing == RopePairing::adjacent ? k.rope_adjacent : k.rope_half;
+                     block.weights.key_norm_bias, block.spec.head_dims, block.spec.key_norm.eps,
+                     key);
+        const auto rotate =
+            block.spec.rope.pairing == RopePairing::adjacent ? k.rope_adjacent : k.rope_half;
         rotate(cos + uint64_t(r) * pairs, sin + uint64_t(r) * pairs, pairs, key);
         for (uint32_t h = 0; h < block.spec.heads; ++h)
             rotate(cos + uint64_t(r) * pairs, sin + uint64_t(r) * pairs, pairs,
@@ -60,7 +63,8 @@ void score_keys(const Kernels& k, const IndexerBlock& block, const ThreadArrays&
         for (uint32_t i = 0; i < count; ++i) arrays.keys[i] = state.index_key(first + i);
         k.shared_key_scores(arrays.queries, stride, block.spec.heads, block.spec.head_dims,
                             {.rows = arrays.keys, .count = count}, 1.0F, arrays.dots);
-        k.indexer_reduce(arrays.dots, stride, block.spec.heads, gates, factor, count, scores + first);
+        k.indexer_reduce(arrays.dots, stride, block.spec.heads, gates, factor, count,
+                         scores + first);
     }
 }
 
@@ -73,8 +77,8 @@ uint64_t select_keys_scratch_bytes(const KeyIndexer& spec, uint32_t rows, uint32
            scratch_bytes_of<float>(uint64_t(rows) * spec.heads * spec.head_dims) +
            scratch_bytes_of<float>(uint64_t(rows) * spec.heads) +
            threads * (scratch_bytes_of<float>(spec.head_dims * stride) +
-                      scratch_bytes_of<float>(kKeyBlock * stride) + scratch_bytes_of<float*>(kKeyBlock) +
-                      scratch_bytes_of<float>(context));
+                      scratch_bytes_of<float>(kKeyBlock * stride) +
+                      scratch_bytes_of<float*>(kKeyBlock) + scratch_bytes_of<float>(context));
 }
 
 Status select_keys(Compute& compute, const IndexerBlock& block, FloatRows input,
@@ -92,7 +96,8 @@ Status select_keys(Compute& compute, const IndexerBlock& block, FloatRows input,
     auto* sin = scratch.take<float>(uint64_t(rows.count) * pairs);
     for (uint32_t r = 0; r < rows.count; ++r)
         block.rope.angles(first_position + r, cos + uint64_t(r) * pairs, sin + uint64_t(r) * pairs);
-    TRY_STATUS(multiply(compute, block.weights.query, query_latent, {rows.query, spec.heads * spec.head_dims}));
+    TRY_STATUS(multiply(compute, block.weights.query, query_latent,
+                        {rows.query, spec.heads * spec.head_dims}));
     store_keys(compute, block, rows, key_raw, state, cos, sin);
 
     const uint32_t last = first_position + rows.count;
@@ -113,7 +118,8 @@ Status select_keys(Compute& compute, const IndexerBlock& block, FloatRows input,
     };
     const auto choose = [&](uint32_t r, const float* row_scores) {
         const uint32_t count = first_position + r + 1;
-        selections.counts[r] = select_top({row_scores, count}, spec.top_keys, {selections.row(r), selections.stride});
+        selections.counts[r] =
+            select_top({row_scores, count}, spec.top_keys, {selections.row(r), selections.stride});
     };
     if (rows.count == 1) {  // a decode step: cut the keys, not the rows
         compute.pool.run([&](uint32_t thread, uint32_t members) {
@@ -121,7 +127,8 @@ Status select_keys(Compute& compute, const IndexerBlock& block, FloatRows input,
             transpose_queries(block, rows.query, stride, own.queries);
             const uint32_t part = round_up(ceil_div(last, members), kKeyBlock);
             const uint32_t begin = std::min(last, thread * part);
-            score_keys(k, block, own, rows.gates, state, begin, std::min(last, begin + part), scores);
+            score_keys(k, block, own, rows.gates, state, begin, std::min(last, begin + part),
+                       scores);
         });
         choose(0, scores);
         return {};
@@ -136,7 +143,8 @@ Status select_keys(Compute& compute, const IndexerBlock& block, FloatRows input,
             if (positions <= spec.top_keys) continue;
             transpose_queries(block, rows.query + uint64_t(r) * spec.heads * spec.head_dims, stride,
                               own.queries);
-            score_keys(k, block, own, rows.gates + uint64_t(r) * spec.heads, state, 0, positions, row_scores);
+            score_keys(k, block, own, rows.gates + uint64_t(r) * spec.heads, state, 0, positions,
+                       row_scores);
             choose(r, row_scores);
         }
     });

@@ -1,4 +1,5 @@
-// The DSA key indexer: scores all past keys for a query row and keeps the best (specs glm_moe_dsa 3.5).
+// The DSA key indexer: scores all past keys for a query row and keeps the best (specs
+// glm_moe_dsa 3.5).
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,16 @@ struct IndexerBlock {
     const RopeTable& rope;
 };
 
-[[nodiscard]] uint64_t select_keys_scratch_bytes(const KeyIndexer& spec, uint32_t rows, uint32_t context,
-                                                 uint32_t threads);
+[[nodiscard]] uint64_t select_keys_scratch_bytes(const KeyIndexer& spec, uint32_t rows,
+                                                 uint32_t context, uint32_t threads);
 
-// `input`: the layer's normed rows, `query_latent`: the normed query latents, `key_raw` [rows][head_dims]: wk times input (overwritten).
-// Stores the rows' index keys in `state`, then fills `selections` for rows at first_position...; rows with at most top_keys
-// positions before and at them keep everything, without scoring. Takes scratch without releasing it.
+// `input`: the layer's normed rows, `query_latent`: the normed query latents, `key_raw`
+// [rows][head_dims]: wk times input (overwritten). Stores the rows' index keys in `state`, then
+// fills `selections` for rows at first_position...; rows with at most top_keys positions before and
+// at them keep everything, without scoring. Takes scratch without releasing it.
 [[nodiscard]] Status select_keys(Compute& compute, const IndexerBlock& block, FloatRows input,
-                                 ActivationRows& query_latent, float* key_raw, uint32_t first_position,
-                                 LayerState state, uint32_t context, SelectionSet selections);
+                                 ActivationRows& query_latent, float* key_raw,
+                                 uint32_t first_position, LayerState state, uint32_t context,
+                                 SelectionSet selections);
 
 }  // namespace colibri

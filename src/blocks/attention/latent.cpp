@@ -12,8 +12,8 @@ namespace colibri {
 
 namespace {
 
-// Rows that go through the projections together. Large enough to reuse a weight tile, small enough that a row's 64 absorbed queries
-// of 512 stay in cache.
+// Rows that go through the projections together. Large enough to reuse a weight tile, small enough
+// that a row's 64 absorbed queries of 512 stay in cache.
 constexpr uint32_t kChunkRows = 32;
 
 // Head groups of one SIMD vector: the unit in which a single row's heads are spread over threads.
@@ -46,11 +46,13 @@ struct Chunk {
     float* sin = nullptr;
 };
 
-void rotate(const Kernels& k, RopePairing pairing, const float* cos, const float* sin, uint32_t pairs,
-            float* x) {
+void rotate(const Kernels& k, RopePairing pairing, const float* cos, const float* sin,
+            uint32_t pairs, float* x) {
     if (pairs == 0) return;
-    if (pairing == RopePairing::adjacent) k.rope_adjacent(cos, sin, pairs, x);
-    else k.rope_half(cos, sin, pairs, x);
+    if (pairing == RopePairing::adjacent)
+        k.rope_adjacent(cos, sin, pairs, x);
+    else
+        k.rope_half(cos, sin, pairs, x);
 }
 
 void make_angles(const RopeTable& rope, const Chunk& c) {
@@ -61,8 +63,10 @@ void make_angles(const RopeTable& rope, const Chunk& c) {
 
 // Runs work over rows: on the team when there are enough of them.
 void over_rows(Compute& compute, uint32_t rows, FunctionRef<void(uint32_t, uint32_t)> work) {
-    if (rows < 4) work(0, rows);
-    else compute.pool.split(rows, 1, work);
+    if (rows < 4)
+        work(0, rows);
+    else
+        compute.pool.split(rows, 1, work);
 }
 
 // q latent, new latents and rotary keys of the chunk's rows.
@@ -85,11 +89,12 @@ Status project_inputs(Compute& compute, const LatentBlock& block, ActivationRows
             float* row = state.latent(c.first_position + r);
             k.rms_norm(kv, w.kv_a_norm, s.rank, block.spec.lora_norm.eps, row);
             std::memcpy(row + s.rank, kv + s.rank, s.rope * sizeof(float));
-            rotate(k, block.spec.rope.pairing, c.cos + uint64_t(r) * pairs, c.sin + uint64_t(r) * pairs, pairs,
-                   row + s.rank);
+            rotate(k, block.spec.rope.pairing, c.cos + uint64_t(r) * pairs,
+                   c.sin + uint64_t(r) * pairs, pairs, row + s.rank);
             if (w.query_a) {
                 float* latent = c.query_latent + uint64_t(r) * block.spec.q_rank;
-                k.rms_norm(latent, w.query_a_norm, block.spec.q_rank, block.spec.lora_norm.eps, latent);
+                k.rms_norm(latent, w.query_a_norm, block.spec.q_rank, block.spec.lora_norm.eps,
+                           latent);
             }
         }
     });
@@ -110,23 +115,25 @@ void multiply_heads(Compute& compute, const HeadMatrices& m, uint32_t heads, con
             if (m.column_scales == nullptr) {
                 k.float_product[size_t(view.shape.format.kind)](view, in, rows, out, 0, blocks);
             } else {
-                const auto product = view.shape.format.kind == WeightKind::fp8 ? k.fp8_column_scaled
-                                                                               : k.int8_column_scaled;
+                const auto product = view.shape.format.kind == WeightKind::fp8
+                                         ? k.fp8_column_scaled
+                                         : k.int8_column_scaled;
                 product(view, m.column_scales + h * m.head_stride_scales, in, rows, out, 0, blocks);
             }
         }
     });
 }
 
-// One row's attention for heads [head_begin, head_end): gathers the queries dimension-major and the key rows, then folds.
+// One row's attention for heads [head_begin, head_end): gathers the queries dimension-major and the
+// key rows, then folds.
 struct RowAttention {
     const LatentBlock& block;
     const Kernels& kernels;
     const Chunk& chunk;
     LayerState state;
     SelectionSet selections;
-    float* queries;          // [latent][padded heads]
-    const float** keys;      // [positions]
+    float* queries;      // [latent][padded heads]
+    const float** keys;  // [positions]
     float* fold_scratch;
 
     void run(uint32_t row, uint32_t head_begin, uint32_t head_end) const {
@@ -140,7 +147,8 @@ struct RowAttention {
         const uint32_t position = chunk.first_position + row;
         const uint32_t slice_row = chunk.first_row + row;
         uint32_t count = position + 1;
-        if (selections.counts != nullptr && selections.counts[slice_row] != SelectionSet::kEverything) {
+        if (selections.counts != nullptr &&
+            selections.counts[slice_row] != SelectionSet::kEverything) {
             count = selections.counts[slice_row];
             const uint32_t* chosen = selections.row(slice_row);
             for (uint32_t i = 0; i < count; ++i) keys[i] = state.latent(chosen[i]);
@@ -154,7 +162,8 @@ struct RowAttention {
                               .score_dims = s.latent(),
                               .value_dims = s.rank,
                               .factor = block.spec.score_factor},
-                             {.rows = keys, .count = count}, fold_scratch, chunk.latent_sum + first * s.rank);
+                             {.rows = keys, .count = count}, fold_scratch,
+                             chunk.latent_sum + first * s.rank);
     }
 };
 
@@ -170,32 +179,42 @@ void attend(Compute& compute, const LatentBlock& block, const Chunk& c, LayerSta
             SelectionSet selections, uint32_t context) {
     const Sizes s = sizes_of(block.spec);
     const uint32_t threads = compute.pool.thread_count();
-    const uint32_t most_keys = selections.counts != nullptr ? std::min(context, selections.stride) : context;
+    const uint32_t most_keys =
+        selections.counts != nullptr ? std::min(context, selections.stride) : context;
     const uint64_t floats = row_scratch_floats(block.spec, most_keys);
     auto* arrays = compute.scratch.take<float>(threads * floats);
     auto** keys = compute.scratch.take<const float*>(uint64_t(threads) * most_keys);
     const bool by_row = c.rows >= 2 * threads || s.heads <= kHeadGroup;
     const uint32_t groups = by_row ? 1 : ceil_div(s.heads, kHeadGroup);
     const uint32_t units = c.rows * groups;
-    std::atomic<uint32_t> next{0};  // rows cost differently (causal); which thread takes one changes no bit
+    std::atomic<uint32_t> next{
+        0};  // rows cost differently (causal); which thread takes one changes no bit
     const auto member = [&](uint32_t thread, uint32_t) {
         float* own = arrays + thread * floats;
         const RowAttention attention{
-            .block = block, .kernels = compute.kernels, .chunk = c, .state = state, .selections = selections,
-            .queries = own, .keys = keys + uint64_t(thread) * most_keys,
+            .block = block,
+            .kernels = compute.kernels,
+            .chunk = c,
+            .state = state,
+            .selections = selections,
+            .queries = own,
+            .keys = keys + uint64_t(thread) * most_keys,
             .fold_scratch = own + uint64_t(s.latent()) * padded_heads(s.heads)};
         for (uint32_t unit = next.fetch_add(1, std::memory_order_relaxed); unit < units;
              unit = next.fetch_add(1, std::memory_order_relaxed)) {
             const uint32_t head = unit % groups * kHeadGroup;
-            attention.run(unit / groups, head, by_row ? s.heads : std::min(s.heads, head + kHeadGroup));
+            attention.run(unit / groups, head,
+                          by_row ? s.heads : std::min(s.heads, head + kHeadGroup));
         }
     };
-    if (units == 1) member(0, 1);
-    else compute.pool.run(member);
+    if (units == 1)
+        member(0, 1);
+    else
+        compute.pool.run(member);
 }
 
-Status chunk_forward(Compute& compute, const LatentBlock& block, FloatRows h, Chunk& c, LayerState state,
-                     SelectionSet selections, uint32_t context, OutputRows out) {
+Status chunk_forward(Compute& compute, const LatentBlock& block, FloatRows h, Chunk& c,
+                     LayerState state, SelectionSet selections, uint32_t context, OutputRows out) {
     const Sizes s = sizes_of(block.spec);
     const LatentWeights& w = block.weights;
     Scratch& scratch = compute.scratch;
@@ -210,18 +229,21 @@ Status chunk_forward(Compute& compute, const LatentBlock& block, FloatRows h, Ch
     c.absorbed = scratch.take<float>(rows * s.heads * s.rank);
     c.latent_sum = scratch.take<float>(rows * s.heads * s.rank);
     c.head_out = scratch.take<float>(rows * s.heads * s.value);
-    float* index_key = indexed ? scratch.take<float>(rows * block.spec.indexer->head_dims) : nullptr;
+    float* index_key =
+        indexed ? scratch.take<float>(rows * block.spec.indexer->head_dims) : nullptr;
     make_angles(block.rope, c);
 
     const FloatRows input{h.values + uint64_t(c.first_row) * h.stride, h.stride};
     ActivationRows x(input, c.rows, block.dim);
     TRY_STATUS(project_inputs(compute, block, x, c, state, index_key));
-    ActivationRows latent = w.query_a ? ActivationRows({c.query_latent, block.spec.q_rank}, c.rows, block.spec.q_rank)
-                                      : x;
+    ActivationRows latent =
+        w.query_a ? ActivationRows({c.query_latent, block.spec.q_rank}, c.rows, block.spec.q_rank)
+                  : x;
     TRY_STATUS(multiply(compute, w.query_b, latent, {c.query, s.heads * s.query}));
     if (indexed) {
         const IndexerBlock indexer{*block.spec.indexer, *w.indexer, block.index_rope};
-        TRY_STATUS(select_keys(compute, indexer, input, latent, index_key, c.first_position, state, context,
+        TRY_STATUS(select_keys(compute, indexer, input, latent, index_key, c.first_position, state,
+                               context,
                                {.positions = selections.row(c.first_row),
                                 .counts = selections.counts + c.first_row,
                                 .stride = selections.stride}));
@@ -234,12 +256,12 @@ Status chunk_forward(Compute& compute, const LatentBlock& block, FloatRows h, Ch
                        c.sin + uint64_t(r) * pairs, pairs,
                        c.query + (uint64_t(r) * s.heads + head) * s.query + s.nope);
     });
-    multiply_heads(compute, w.key_up, s.heads, c.query, s.query, s.heads * s.query, c.rows, c.absorbed, s.rank,
-                   s.heads * s.rank);
-    attend(compute, block, c, state, block.spec.indexer && selections.counts ? selections : SelectionSet{},
-           context);
-    multiply_heads(compute, w.value_up, s.heads, c.latent_sum, s.rank, s.heads * s.rank, c.rows, c.head_out,
-                   s.value, s.heads * s.value);
+    multiply_heads(compute, w.key_up, s.heads, c.query, s.query, s.heads * s.query, c.rows,
+                   c.absorbed, s.rank, s.heads * s.rank);
+    attend(compute, block, c, state,
+           block.spec.indexer && selections.counts ? selections : SelectionSet{}, context);
+    multiply_heads(compute, w.value_up, s.heads, c.latent_sum, s.rank, s.heads * s.rank, c.rows,
+                   c.head_out, s.value, s.heads * s.value);
     ActivationRows heads({c.head_out, s.heads * s.value}, c.rows, s.heads * s.value);
     return multiply(compute, w.output, heads,
                     {out.values + uint64_t(c.first_row) * out.stride, out.stride});
@@ -250,14 +272,16 @@ Status chunk_forward(Compute& compute, const LatentBlock& block, FloatRows h, Ch
 LayerStateShape latent_state_shape(const LatentAttention& spec, bool indexer_present) {
     LayerStateShape shape;
     shape.latent = spec.kv_rank + spec.rope.dims;
-    if (spec.indexer && spec.indexer->owned && indexer_present) shape.index_key = spec.indexer->head_dims;
+    if (spec.indexer && spec.indexer->owned && indexer_present)
+        shape.index_key = spec.indexer->head_dims;
     return shape;
 }
 
-uint64_t latent_scratch_bytes(const LatentAttention& spec, uint32_t dim, uint32_t rows, uint32_t context,
-                              bool sparse, uint32_t threads) {
+uint64_t latent_scratch_bytes(const LatentAttention& spec, uint32_t dim, uint32_t rows,
+                              uint32_t context, bool sparse, uint32_t threads) {
     const Sizes s = sizes_of(spec);
-    const uint32_t keys = sparse && spec.indexer ? std::min(context, spec.indexer->top_keys) : context;
+    const uint32_t keys =
+        sparse && spec.indexer ? std::min(context, spec.indexer->top_keys) : context;
     const uint64_t n = std::min(rows, kChunkRows);
     const uint64_t index_dims = spec.indexer ? spec.indexer->head_dims : 0;
     uint64_t bytes = 0;
@@ -269,7 +293,8 @@ uint64_t latent_scratch_bytes(const LatentAttention& spec, uint32_t dim, uint32_
     bytes += scratch_bytes_of<const float*>(uint64_t(threads) * keys);
     bytes += activation_scratch_bytes(n, dim) + activation_scratch_bytes(n, spec.q_rank) +
              activation_scratch_bytes(n, s.heads * s.value);
-    if (spec.indexer) bytes += select_keys_scratch_bytes(*spec.indexer, uint32_t(n), context, threads);
+    if (spec.indexer)
+        bytes += select_keys_scratch_bytes(*spec.indexer, uint32_t(n), context, threads);
     return bytes;
 }
 

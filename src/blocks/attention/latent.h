@@ -1,4 +1,5 @@
-// Multi-head latent attention in its absorbed form, with or without a key indexer (specs glm_moe_dsa 3.3 to 3.6).
+// Multi-head latent attention in its absorbed form, with or without a key indexer (specs
+// glm_moe_dsa 3.3 to 3.6).
 #pragma once
 
 #include <cstdint>
@@ -21,17 +22,19 @@ struct LatentBlock {
     const RopeTable& index_rope;
 };
 
-// What a state must keep per position for this block. `indexer_present`: the checkpoint has the indexer's tensors.
+// What a state must keep per position for this block. `indexer_present`: the checkpoint has the
+// indexer's tensors.
 [[nodiscard]] LayerStateShape latent_state_shape(const LatentAttention& spec, bool indexer_present);
 
-// Scratch for a slice of `rows` rows and sequences of up to `context` positions. `sparse`: selections are made or shared, so that
-// a row attends to at most top_keys positions.
-[[nodiscard]] uint64_t latent_scratch_bytes(const LatentAttention& spec, uint32_t dim, uint32_t rows,
-                                            uint32_t context, bool sparse, uint32_t threads);
+// Scratch for a slice of `rows` rows and sequences of up to `context` positions. `sparse`:
+// selections are made or shared, so that a row attends to at most top_keys positions.
+[[nodiscard]] uint64_t latent_scratch_bytes(const LatentAttention& spec, uint32_t dim,
+                                            uint32_t rows, uint32_t context, bool sparse,
+                                            uint32_t threads);
 
-// Rows h[row_count][dim] (normed) at positions first_position...: writes their latents and index keys to `state`
-// and the block's output to `out`. An owner of an indexer fills `selections`; the others read it.
-// Errors: invalid_input when an activation is not finite.
+// Rows h[row_count][dim] (normed) at positions first_position...: writes their latents and index
+// keys to `state` and the block's output to `out`. An owner of an indexer fills `selections`; the
+// others read it. Errors: invalid_input when an activation is not finite.
 [[nodiscard]] Status latent_attention(Compute& compute, const LatentBlock& block, FloatRows h,
                                       uint32_t row_count, uint32_t first_position, LayerState state,
                                       SelectionSet selections, OutputRows out);

@@ -1,4 +1,5 @@
-// Which positions each row of a slice attends to; made by the layer that owns an indexer, used by the layers that share it.
+// Which positions each row of a slice attends to; made by the layer that owns an indexer, used by
+// the layers that share it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,9 @@ struct SelectionSet {
 
     static constexpr uint32_t kEverything = 0xFFFFFFFF;
 
-    [[nodiscard]] uint32_t* row(uint32_t index) const { return positions + uint64_t(index) * stride; }
+    [[nodiscard]] uint32_t* row(uint32_t index) const {
+        return positions + uint64_t(index) * stride;
+    }
 };
 
 }  // namespace colibri

@@ -17,8 +17,8 @@ uint64_t feed_forward_scratch_bytes(uint32_t dim, uint32_t hidden, uint32_t rows
     return expert_batches_scratch_bytes(dim, hidden, std::min(rows, kChunkRows), 1);
 }
 
-Status feed_forward(Compute& compute, const FeedForwardWeights& weights, FloatRows x, uint32_t row_count,
-                    OutputRows out) {
+Status feed_forward(Compute& compute, const FeedForwardWeights& weights, FloatRows x,
+                    uint32_t row_count, OutputRows out) {
     for (uint32_t begin = 0; begin < row_count; begin += kChunkRows) {
         const ExpertBatch batch{.weights = weights,
                                 .x = {x.values + uint64_t(begin) * x.stride, x.stride},
@@ -29,10 +29,14 @@ Status feed_forward(Compute& compute, const FeedForwardWeights& weights, FloatRo
     return {};
 }
 
-uint64_t expert_batches_scratch_bytes(uint32_t dim, uint32_t hidden, uint32_t total_rows, uint32_t batches) {
-    const uint64_t padding = uint64_t(batches) * 2 * (activation_scratch_bytes(1, dim) + activation_scratch_bytes(1, hidden));
+uint64_t expert_batches_scratch_bytes(uint32_t dim, uint32_t hidden, uint32_t total_rows,
+                                      uint32_t batches) {
+    const uint64_t padding =
+        uint64_t(batches) * 2 *
+        (activation_scratch_bytes(1, dim) + activation_scratch_bytes(1, hidden));
     return 2 * scratch_bytes_of<float>(uint64_t(total_rows) * hidden) + padding +
-           activation_scratch_bytes(total_rows, dim) + activation_scratch_bytes(total_rows, hidden) +
+           activation_scratch_bytes(total_rows, dim) +
+           activation_scratch_bytes(total_rows, hidden) +
            2 * scratch_bytes_of<ActivationRows>(batches);
 }
 
@@ -53,7 +57,8 @@ Status expert_batches(Compute& compute, std::span<const ExpertBatch> batches) {
     for (uint32_t i = 0; i < count; ++i) {
         const ExpertBatch& b = batches[i];
         new (&inputs[i]) ActivationRows(b.x, b.row_count, dim);
-        new (&middles[i]) ActivationRows({gate + uint64_t(row) * hidden, hidden}, b.row_count, hidden);
+        new (&middles[i])
+            ActivationRows({gate + uint64_t(row) * hidden, hidden}, b.row_count, hidden);
         TRY_STATUS(inputs[i].quantize_for(compute, b.weights.gate.shape));
         TRY_STATUS(inputs[i].quantize_for(compute, b.weights.up.shape));
         first_rows[i] = row;
@@ -69,25 +74,30 @@ Status expert_batches(Compute& compute, std::span<const ExpertBatch> batches) {
             const ExpertBatch& b = batches[matrix / 2];
             const bool is_up = matrix % 2 == 1;
             float* y = (is_up ? up : gate) + uint64_t(first_rows[matrix / 2]) * hidden;
-            multiply_blocks(compute, is_up ? b.weights.up : b.weights.gate, inputs[matrix / 2], {y, hidden}, from, to);
+            multiply_blocks(compute, is_up ? b.weights.up : b.weights.gate, inputs[matrix / 2],
+                            {y, hidden}, from, to);
             begin += to - from;
         }
     });
     const auto activate = [&](uint32_t begin, uint32_t end) {
         for (uint32_t r = begin; r < end; ++r)
-            compute.kernels.silu_multiply(gate + uint64_t(r) * hidden, up + uint64_t(r) * hidden, hidden,
-                                          gate + uint64_t(r) * hidden);
+            compute.kernels.silu_multiply(gate + uint64_t(r) * hidden, up + uint64_t(r) * hidden,
+                                          hidden, gate + uint64_t(r) * hidden);
     };
-    if (uint64_t(total_rows) * hidden < 4096) activate(0, total_rows);
-    else compute.pool.split(total_rows, 1, activate);
-    for (uint32_t i = 0; i < count; ++i) TRY_STATUS(middles[i].quantize_for(compute, batches[i].weights.down.shape));
+    if (uint64_t(total_rows) * hidden < 4096)
+        activate(0, total_rows);
+    else
+        compute.pool.split(total_rows, 1, activate);
+    for (uint32_t i = 0; i < count; ++i)
+        TRY_STATUS(middles[i].quantize_for(compute, batches[i].weights.down.shape));
     const uint32_t dim_blocks = batches[0].weights.down.shape.blocks();
     compute.pool.split(count * dim_blocks, 1, [&](uint32_t begin, uint32_t end) {
         while (begin < end) {
             const uint32_t expert = begin / dim_blocks;
             const uint32_t from = begin % dim_blocks;
             const uint32_t to = std::min(dim_blocks, from + (end - begin));
-            multiply_blocks(compute, batches[expert].weights.down, middles[expert], batches[expert].out, from, to);
+            multiply_blocks(compute, batches[expert].weights.down, middles[expert],
+                            batches[expert].out, from, to);
             begin += to - from;
         }
     });

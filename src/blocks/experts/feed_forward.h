@@ -21,13 +21,13 @@ namespace colibri {
 // Some rows for one of several experts that run together.
 struct ExpertBatch {
     FeedForwardWeights weights;
-    FloatRows x;              // gathered rows
+    FloatRows x;  // gathered rows
     uint32_t row_count = 0;
-    OutputRows out;           // [row_count][dim], overwritten
+    OutputRows out;  // [row_count][dim], overwritten
 };
 
-[[nodiscard]] uint64_t expert_batches_scratch_bytes(uint32_t dim, uint32_t hidden, uint32_t total_rows,
-                                                    uint32_t batches);
+[[nodiscard]] uint64_t expert_batches_scratch_bytes(uint32_t dim, uint32_t hidden,
+                                                    uint32_t total_rows, uint32_t batches);
 
 // Several small feed-forwards of equal shape in three parallel regions instead of three each.
 [[nodiscard]] Status expert_batches(Compute& compute, std::span<const ExpertBatch> batches);

@@ -1,10 +1,10 @@
 #include "blocks/experts/moe.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fmt/format.h>
 
 #include "blocks/experts/feed_forward.h"
 #include "blocks/linear.h"
@@ -20,9 +20,9 @@ constexpr uint32_t kGroupExperts = 16;
 
 // The rows that go to each expert of the union, in row order.
 struct Assignment {
-    uint32_t* offsets = nullptr;   // [experts + 1] into pairs
-    uint32_t* pairs = nullptr;     // [rows * top_k]: index into the [rows][top_k] arrays
-    ExpertId* set = nullptr;       // the union, ascending
+    uint32_t* offsets = nullptr;  // [experts + 1] into pairs
+    uint32_t* pairs = nullptr;    // [rows * top_k]: index into the [rows][top_k] arrays
+    ExpertId* set = nullptr;      // the union, ascending
     uint32_t set_size = 0;
 };
 
@@ -44,18 +44,27 @@ Assignment assign(Compute& compute, const MoeBlock& block, uint32_t experts, uin
     return a;
 }
 
-// One pass over the experts of a layer. Rows of experts are gathered into groups of at most kGroupPairs (row, expert) pairs; a group
-// runs as soon as the next expert is not there yet.
+// One pass over the experts of a layer. Rows of experts are gathered into groups of at most
+// kGroupPairs (row, expert) pairs; a group runs as soon as the next expert is not there yet.
 class Walk {
 public:
     Walk(Compute& compute, ExpertStore& store, const MoeBlock& block, FloatRows h, uint32_t rows,
          uint32_t top_k, RoutedRows routes, const Assignment& assignment, OutputRows out)
-        : compute_(compute), store_(store), block_(block), h_(h), top_k_(top_k), pairs_(rows * top_k),
-          decode_(is_decode(rows, top_k)), routes_(routes), assignment_(assignment), out_(out),
+        : compute_(compute),
+          store_(store),
+          block_(block),
+          h_(h),
+          top_k_(top_k),
+          pairs_(rows * top_k),
+          decode_(is_decode(rows, top_k)),
+          routes_(routes),
+          assignment_(assignment),
+          out_(out),
           gathered_(compute.scratch.take<float>(uint64_t(kGroupPairs) * block.dim)),
           outputs_(compute.scratch.take<float>(uint64_t(kGroupPairs) * block.dim)) {}
 
-    // Decode steps keep the outputs of all pairs until the end, so they must fit one group's buffer.
+    // Decode steps keep the outputs of all pairs until the end, so they must fit one group's
+    // buffer.
     static bool is_decode(uint32_t rows, uint32_t top_k) {
         return rows <= kDecodeRowsMax && rows * top_k <= kGroupPairs;
     }
@@ -79,10 +88,10 @@ private:
     RoutedRows routes_;
     const Assignment& assignment_;
     OutputRows out_;
-    float* gathered_;                                // [kGroupPairs][dim]
-    float* outputs_;                                 // [kGroupPairs][dim]
-    std::array<uint32_t, kGroupPairs> pair_of_{};    // which pair a buffered row belongs to
-    uint32_t buffered_ = 0;                          // rows in gathered_ and outputs_
+    float* gathered_;                              // [kGroupPairs][dim]
+    float* outputs_;                               // [kGroupPairs][dim]
+    std::array<uint32_t, kGroupPairs> pair_of_{};  // which pair a buffered row belongs to
+    uint32_t buffered_ = 0;                        // rows in gathered_ and outputs_
     std::array<ExpertBatch, kGroupExperts> batches_;
     uint32_t batch_count_ = 0;
     std::array<ExpertLease, kGroupExperts> held_;
@@ -93,8 +102,8 @@ void Walk::gather(const ExpertLease& lease, uint32_t from, uint32_t count) {
     const uint32_t* pairs = assignment_.pairs + assignment_.offsets[lease.id().index] + from;
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t row = pairs[i] / top_k_;
-        std::memcpy(gathered_ + uint64_t(buffered_ + i) * block_.dim, h_.values + uint64_t(row) * h_.stride,
-                    block_.dim * sizeof(float));
+        std::memcpy(gathered_ + uint64_t(buffered_ + i) * block_.dim,
+                    h_.values + uint64_t(row) * h_.stride, block_.dim * sizeof(float));
         pair_of_[buffered_ + i] = pairs[i];
     }
     batches_[batch_count_++] = {.weights = block_.weights.expert.bind(lease.data()),
@@ -104,17 +113,21 @@ void Walk::gather(const ExpertLease& lease, uint32_t from, uint32_t count) {
     buffered_ += count;
 }
 
-// acc = fma(weight, y, acc). A row's experts come in ascending id; dimensions are cut over the team.
+// acc = fma(weight, y, acc). A row's experts come in ascending id; dimensions are cut over the
+// team.
 void Walk::accumulate(uint32_t count) {
     const auto part = [&](uint32_t begin, uint32_t end) {
         for (uint32_t i = 0; i < count; ++i) {
             const uint32_t row = pair_of_[i] / top_k_;
-            compute_.kernels.add_scaled(outputs_ + uint64_t(i) * block_.dim + begin, routes_.weights[pair_of_[i]],
-                                        end - begin, out_.values + uint64_t(row) * out_.stride + begin);
+            compute_.kernels.add_scaled(outputs_ + uint64_t(i) * block_.dim + begin,
+                                        routes_.weights[pair_of_[i]], end - begin,
+                                        out_.values + uint64_t(row) * out_.stride + begin);
         }
     };
-    if (uint64_t(count) * block_.dim < 8192) part(0, block_.dim);
-    else compute_.pool.split(block_.dim, 16, part);
+    if (uint64_t(count) * block_.dim < 8192)
+        part(0, block_.dim);
+    else
+        compute_.pool.split(block_.dim, 16, part);
 }
 
 Status Walk::compute_group() {
@@ -137,14 +150,16 @@ Status Walk::run() {
     const uint32_t held_limit = std::min(kGroupExperts, store_.max_held());
     while (true) {
         const bool must_wait = store_.ready() == 0;
-        if (held_count_ == held_limit || batch_count_ == kGroupExperts || (held_count_ > 0 && must_wait))
+        if (held_count_ == held_limit || batch_count_ == kGroupExperts ||
+            (held_count_ > 0 && must_wait))
             TRY_STATUS(release_held());
         TRY(ExpertLease lease, store_.next());
         if (!lease) break;
         const uint32_t expert = lease.id().index;
         const uint32_t total = assignment_.offsets[expert + 1] - assignment_.offsets[expert];
         for (uint32_t from = 0; from < total;) {
-            if (buffered_ == kGroupPairs || batch_count_ == kGroupExperts) TRY_STATUS(compute_group());
+            if (buffered_ == kGroupPairs || batch_count_ == kGroupExperts)
+                TRY_STATUS(compute_group());
             const uint32_t count = std::min(total - from, kGroupPairs - buffered_);
             gather(lease, from, count);
             from += count;
@@ -153,18 +168,20 @@ Status Walk::run() {
     }
     TRY_STATUS(release_held());
     if (!decode_) return {};
-    // Experts came in any order; add them up in the order of the pairs, in which ids ascend within a row.
+    // Experts came in any order; add them up in the order of the pairs, in which ids ascend within
+    // a row.
     std::array<uint32_t, kGroupPairs> buffered_at{};
     for (uint32_t i = 0; i < pairs_; ++i) buffered_at[pair_of_[i]] = i;
     for (uint32_t pair = 0; pair < pairs_; ++pair)
-        compute_.kernels.add_scaled(outputs_ + uint64_t(buffered_at[pair]) * block_.dim, routes_.weights[pair],
-                                    block_.dim, out_.values + uint64_t(pair / top_k_) * out_.stride);
+        compute_.kernels.add_scaled(outputs_ + uint64_t(buffered_at[pair]) * block_.dim,
+                                    routes_.weights[pair], block_.dim,
+                                    out_.values + uint64_t(pair / top_k_) * out_.stride);
     return {};
 }
 
 // Scores and choices of all rows.
-Status route_rows(Compute& compute, const MoeBlock& block, const Router& router, FloatRows h, uint32_t rows,
-                  RoutedRows routes) {
+Status route_rows(Compute& compute, const MoeBlock& block, const Router& router, FloatRows h,
+                  uint32_t rows, RoutedRows routes) {
     auto* logits = compute.scratch.take<float>(uint64_t(rows) * router.experts);
     auto* scratch = compute.scratch.take<float>(2 * router.experts);
     multiply_float(compute, block.weights.router, h, rows, {logits, router.experts});
@@ -173,7 +190,8 @@ Status route_rows(Compute& compute, const MoeBlock& block, const Router& router,
         for (uint32_t e = 0; e < router.experts; ++e)
             if (!std::isfinite(row[e]))
                 return fail(ErrorKind::invalid_input,
-                            fmt::format("layer {}: the router's score of expert {} is not a finite number: the weights "
+                            fmt::format("layer {}: the router's score of expert {} is not a finite "
+                                        "number: the weights "
                                         "overflow in this model or are damaged",
                                         block.layer, e));
         route(compute.kernels, router, block.weights.selection_bias, row, scratch,
@@ -187,12 +205,13 @@ Status route_rows(Compute& compute, const MoeBlock& block, const Router& router,
 uint64_t moe_scratch_bytes(const MoeFeedForward& spec, uint32_t dim, uint32_t rows) {
     const auto& router = std::get<Router>(spec.router);
     const uint64_t experts = router.experts;
-    uint64_t bytes = scratch_bytes_of<float>(rows * experts) + scratch_bytes_of<float>(2 * experts) +
-                     scratch_bytes_of<uint32_t>(experts + 1) + scratch_bytes_of<uint32_t>(experts) +
-                     scratch_bytes_of<uint32_t>(uint64_t(rows) * router.top_k) +
-                     scratch_bytes_of<ExpertId>(experts) +
-                     2 * scratch_bytes_of<float>(uint64_t(kGroupPairs) * dim) +
-                     expert_batches_scratch_bytes(dim, spec.expert.hidden, kGroupPairs, kGroupExperts);
+    uint64_t bytes =
+        scratch_bytes_of<float>(rows * experts) + scratch_bytes_of<float>(2 * experts) +
+        scratch_bytes_of<uint32_t>(experts + 1) + scratch_bytes_of<uint32_t>(experts) +
+        scratch_bytes_of<uint32_t>(uint64_t(rows) * router.top_k) +
+        scratch_bytes_of<ExpertId>(experts) +
+        2 * scratch_bytes_of<float>(uint64_t(kGroupPairs) * dim) +
+        expert_batches_scratch_bytes(dim, spec.expert.hidden, kGroupPairs, kGroupExperts);
     if (spec.shared)
         bytes += scratch_bytes_of<float>(uint64_t(rows) * dim) +
                  feed_forward_scratch_bytes(dim, spec.shared->hidden, rows);
@@ -200,11 +219,13 @@ uint64_t moe_scratch_bytes(const MoeFeedForward& spec, uint32_t dim, uint32_t ro
 }
 
 Status moe_forward(Compute& compute, ExpertStore& store, const MoeBlock& block, FloatRows h,
-                   uint32_t row_count, RoutedRows routes, const CancelToken* cancel, OutputRows out) {
+                   uint32_t row_count, RoutedRows routes, const CancelToken* cancel,
+                   OutputRows out) {
     const auto& router = std::get<Router>(block.spec.router);
     const ScratchScope scope(compute.scratch);
     TRY_STATUS(route_rows(compute, block, router, h, row_count, routes));
-    const Assignment assignment = assign(compute, block, router.experts, router.top_k, row_count, routes.ids);
+    const Assignment assignment =
+        assign(compute, block, router.experts, router.top_k, row_count, routes.ids);
     const bool decode = Walk::is_decode(row_count, router.top_k);
     TRY_STATUS(store.open_stream({assignment.set, assignment.set_size},
                                  decode ? StreamKind::decode : StreamKind::scan, cancel));

@@ -10,8 +10,9 @@ namespace colibri {
 
 inline constexpr uint32_t kMaxRouterGroups = 256;  // load refuses more
 
-// One row. logits [experts] are overwritten with scores; scratch holds 2 * experts floats. ids [top_k] ascending, weights in the same order
-// (normalization and scale included). selection_bias [experts] or null. Ties go to the lower expert.
+// One row. logits [experts] are overwritten with scores; scratch holds 2 * experts floats. ids
+// [top_k] ascending, weights in the same order (normalization and scale included). selection_bias
+// [experts] or null. Ties go to the lower expert.
 void route(const Kernels& kernels, const Router& router, const float* selection_bias, float* logits,
            float* scratch, uint32_t* ids, float* weights);
 
