@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "text/utf8.h"
 
@@ -67,15 +69,16 @@ Result<AddedTokens> AddedTokens::build(std::vector<AddedToken> tokens,
         }
     }
     std::sort(added.special_ids_.begin(), added.special_ids_.end());
-    std::stable_sort(tokens.begin(), tokens.end(), [](const AddedToken& a, const AddedToken& b) {
-        return std::pair(std::string_view(a.content), !a.special) <
-               std::pair(std::string_view(b.content), !b.special);
+    // By content; of the same content the special one first, then the earlier one.
+    std::vector<size_t> order(tokens.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&tokens](size_t a, size_t b) {
+        return std::tuple(std::string_view(tokens[a].content), !tokens[a].special, a) <
+               std::tuple(std::string_view(tokens[b].content), !tokens[b].special, b);
     });
-    const auto same = [](const AddedToken& a, const AddedToken& b) {
-        return a.content == b.content;
-    };
-    tokens.erase(std::unique(tokens.begin(), tokens.end(), same), tokens.end());
-    added.tokens_ = std::move(tokens);
+    for (const size_t i : order)
+        if (added.tokens_.empty() || added.tokens_.back().content != tokens[i].content)
+            added.tokens_.push_back(std::move(tokens[i]));
     RegexScratch scratch;
     for (int32_t i = 0; i < static_cast<int32_t>(added.tokens_.size()); ++i) {
         const AddedToken& token = added.tokens_[i];

@@ -227,8 +227,9 @@ private:
             for (uint32_t byte = 0; byte < 256; ++byte) override_byte_token(byte, places, arena);
         for (const AddedToken& token : added)
             if (id_of(token.content) == kNoToken) put(token.id, token.content, false);
-        std::stable_sort(places.begin(), places.end(),
-                         [](const Place& a, const Place& b) { return a.id < b.id; });
+        std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+            return std::pair(a.id, !a.findable) < std::pair(b.id, !b.findable);
+        });
         std::vector<Vocabulary::Entry> entries;
         entries.reserve(places.size());
         for (const Place& place : places) {

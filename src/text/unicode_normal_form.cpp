@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "text/unicode_tables.h"
@@ -72,6 +74,19 @@ std::optional<uint32_t> composed(uint32_t first, uint32_t second) {
     return pair->composed;
 }
 
+// Sorts marks by class; equal classes keep their order.
+void order_marks(std::span<Character> marks) {
+    if (marks.size() < 2) return;
+    // Class, place, code point: 8, 35 and 21 bits.
+    std::vector<uint64_t> keys;
+    keys.reserve(marks.size());
+    for (size_t i = 0; i < marks.size(); ++i)
+        keys.push_back(uint64_t{marks[i].combining_class} << 56 | i << 21 | marks[i].code_point);
+    std::sort(keys.begin(), keys.end());
+    for (size_t i = 0; i < marks.size(); ++i)
+        marks[i] = {static_cast<uint32_t>(keys[i] & 0x1FFFFF), static_cast<uint8_t>(keys[i] >> 56)};
+}
+
 std::vector<Character> decomposed_and_ordered(std::string_view text) {
     std::vector<Character> out;
     out.reserve(text.size());
@@ -80,17 +95,11 @@ std::vector<Character> decomposed_and_ordered(std::string_view text) {
         append_decomposed(out, step.code_point);
         position += step.length;
     }
-    // Marks are sorted by class between two starters; equal classes keep their order.
+    const auto is_starter = [](const Character& c) { return c.combining_class == 0; };
     for (auto begin = out.begin(); begin != out.end();) {
-        if (begin->combining_class == 0) {
-            ++begin;
-            continue;
-        }
-        const auto end = std::find_if(begin, out.end(),
-                                      [](const Character& c) { return c.combining_class == 0; });
-        std::stable_sort(begin, end, [](const Character& a, const Character& b) {
-            return a.combining_class < b.combining_class;
-        });
+        begin = std::find_if_not(begin, out.end(), is_starter);
+        const auto end = std::find_if(begin, out.end(), is_starter);
+        order_marks({begin, end});
         begin = end;
     }
     return out;
