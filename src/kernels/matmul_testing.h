@@ -122,6 +122,7 @@ inline std::vector<float> random_activations(Rng& rng, uint32_t row_count, uint3
             if (choice == 0) value = 0;
             if (choice == 1 && rng.below(50) == 0) value *= 1e15F;
             if (choice == 2) value *= 0x1p-140F;
+            if (choice == 4 && rng.below(60) == 0) value *= 0x1p121F;
             if (choice == 3) value = value < 0 ? -0.75F : 0.75F;  // quantizes to +-127 only
             values[uint64_t(r) * stride + k] = value;
         }

@@ -7,7 +7,8 @@ const Kernels* avx2_table() {
     static const Kernels table = [] {
         Kernels made;
         made.isa = Isa::avx2;
-        avx2::set_matmul_entries(made);
+        avx2::set_float_product_entries(made);
+        avx2::set_integer_product_entries(made);
         avx2::set_quantize_entries(made);
         avx2::set_vector_entries(made);
         avx2::set_attention_entries(made);

@@ -176,6 +176,35 @@ struct Simd {
         store(p + 16, _mm512_permutex2var_ps(even, high, odd));
     }
 
+    // Sixteen vectors as the rows of a square: rows[i][j] and rows[j][i] change places.
+    COLIBRI_SIMD void transpose(Float (&rows)[16]) {
+        Float pairs[16];  // two rows woven
+#pragma GCC unroll 8
+        for (int i = 0; i < 16; i += 2) {
+            pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+            pairs[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+        }
+        Float quads[16];  // quads[4i + c]: of four rows, column c of every group of four
+#pragma GCC unroll 4
+        for (int i = 0; i < 16; i += 4) {
+            quads[i] = unpack_low(pairs[i], pairs[i + 2]);
+            quads[i + 1] = unpack_high(pairs[i], pairs[i + 2]);
+            quads[i + 2] = unpack_low(pairs[i + 1], pairs[i + 3]);
+            quads[i + 3] = unpack_high(pairs[i + 1], pairs[i + 3]);
+        }
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; ++c) {
+            const Float even_low = _mm512_shuffle_f32x4(quads[c], quads[4 + c], 0x88);
+            const Float odd_low = _mm512_shuffle_f32x4(quads[c], quads[4 + c], 0xDD);
+            const Float even_high = _mm512_shuffle_f32x4(quads[8 + c], quads[12 + c], 0x88);
+            const Float odd_high = _mm512_shuffle_f32x4(quads[8 + c], quads[12 + c], 0xDD);
+            rows[c] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
+            rows[4 + c] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+            rows[8 + c] = _mm512_shuffle_f32x4(even_low, even_high, 0xDD);
+            rows[12 + c] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xDD);
+        }
+    }
+
     // --- integer dot products: lane i adds the products of its four bytes ---
     using Bytes = __m512i;
     // A quad of activations in every lane.
@@ -191,7 +220,7 @@ struct Simd {
         return _mm512_xor_si512(load_int(p), _mm512_set1_epi8(int8_t(0x80)));
     }
     COLIBRI_SIMD Int dot_int8(Int sum, Bytes weights, Bytes activations) {
-        return _mm512_dpbusd_epi32(sum, weights, activations);
+        return dot(sum, weights, activations);
     }
     // Nibbles 0 to 15 by activations; a Partial holds kPartialProducts of them before it must be
     // added to a sum.
@@ -203,7 +232,7 @@ struct Simd {
     }
     COLIBRI_SIMD Partial zero_partial() { return zero_int(); }
     COLIBRI_SIMD Partial dot_nibbles(Partial partial, Bytes nibbles, Bytes activations) {
-        return _mm512_dpbusd_epi32(partial, nibbles, activations);
+        return dot(partial, nibbles, activations);
     }
     COLIBRI_SIMD Int add_partial(Int sum, Partial partial) { return add_int(sum, partial); }
 
@@ -220,6 +249,18 @@ struct Simd {
     };
 
 private:
+    // As an instruction, because GCC 12 keeps tiles of sums in memory when the intrinsic changes
+    // their element type.
+    COLIBRI_SIMD Int dot(Int sum, Bytes unsigned_bytes, Bytes signed_bytes) {
+        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
+        return sum;
+    }
+    COLIBRI_SIMD Float unpack_low(Float a, Float b) {
+        return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+    }
+    COLIBRI_SIMD Float unpack_high(Float a, Float b) {
+        return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+    }
     COLIBRI_SIMD Mask tail_mask(uint32_t count) { return Mask((1U << count) - 1U); }
 };
 

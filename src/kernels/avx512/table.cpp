@@ -7,7 +7,8 @@ const Kernels* avx512_table() {
     static const Kernels table = [] {
         Kernels made;
         made.isa = Isa::avx512;
-        avx512::set_matmul_entries(made);
+        avx512::set_float_product_entries(made);
+        avx512::set_integer_product_entries(made);
         avx512::set_quantize_entries(made);
         avx512::set_vector_entries(made);
         avx512::set_attention_entries(made);

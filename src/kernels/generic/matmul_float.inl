@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/generic/unroll.h"
 #include "kernels/kernels.h"
 
 namespace colibri::generic {
@@ -44,6 +45,18 @@ struct Quad<S, WeightKind::fp8> {
     }
 };
 
+// fp8 as 2^-8 of its value, one multiplication less: for activations times 2^8. Both factors are
+// exact, so every product is the same, unless the activation overflows (see fits_scaling).
+template <class S>
+struct ScaledFp8 {
+    static constexpr size_t kBytes = 64;
+    static constexpr float kActivationFactor = 256.0F;
+    template <int kColumn>
+    COLIBRI_SIMD typename S::Float column(const std::byte* quad) {
+        return S::load_fp8_scaled(quad + kColumn * S::kLanes);
+    }
+};
+
 template <class S>
 struct Quad<S, WeightKind::int8> {
     static constexpr size_t kBytes = 64;
@@ -76,46 +89,54 @@ struct ByteCells {
     }
 };
 
-// Neighboring columns that one loop walks.
+// Activation rows are copied run by run: rows of a power-of-two length would all fall into one set
+// of the first cache, copies with this stride do not.
+inline constexpr uint32_t kRunColumns = 256;
+inline constexpr uint32_t kCopyStride = kRunColumns + 16;
+
+// Neighboring columns that one loop walks, all within one scale group.
 struct Run {
-    const std::byte* weights;  // first quad of the first block
-    size_t block_stride;       // bytes from a block to the next
-    const float* x;            // the first column's activation of the first row
-    size_t x_stride;           // floats from a row to the next
-    uint32_t columns;
-    const float* column_scales;  // one per column of the first block, or null
-    size_t scale_stride;         // floats from a block's column scales to the next block's
+    const std::byte* weights = nullptr;  // first quad of the first block
+    size_t block_stride = 0;             // bytes from a block to the next
+    const float* x = nullptr;            // activations of the first column, rows kCopyStride apart
+    uint32_t columns = 0;
+    const float* column_scales = nullptr;  // of the first block, or null
+    size_t column_scale_stride = 0;  // floats from a block's column scales to the next block's
+    bool starts = false;             // the group: chains start at 0
+    bool ends = false;               // the group: chains are scaled and added to acc
+    const float* scales = nullptr;   // the group's, for the first block; null means 1
+    size_t scale_stride = 0;         // floats from a block's scales to the next block's
 };
 
 template <class S, class Q, int kBlocks, int kRows, bool kColumnScales, int kColumn>
 COLIBRI_SIMD void add_column(const Run& run, const std::byte* quad, const float* x,
                              const float* scales, typename S::Float (&sums)[kBlocks][kRows]) {
     typename S::Float weights[kBlocks];
-#pragma GCC unroll 8
-    for (int b = 0; b < kBlocks; ++b) {
+    unroll<kBlocks>([&](auto b) COLIBRI_STEP {
         weights[b] = Q::template column<kColumn>(quad + size_t(b) * run.block_stride);
         if constexpr (kColumnScales)
-            weights[b] =
-                S::mul(weights[b], S::broadcast(scales[size_t(b) * run.scale_stride + kColumn]));
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-        const typename S::Float value = S::broadcast(x[size_t(r) * run.x_stride + kColumn]);
-#pragma GCC unroll 8
-        for (int b = 0; b < kBlocks; ++b) sums[b][r] = S::fma(weights[b], value, sums[b][r]);
-    }
+            weights[b] = S::mul(
+                weights[b], S::broadcast(scales[size_t(b) * run.column_scale_stride + kColumn]));
+    });
+    unroll<kRows>([&](auto r) COLIBRI_STEP {
+        const typename S::Float value = S::broadcast(x[size_t(r) * kCopyStride + kColumn]);
+        unroll<kBlocks>([&](auto b)
+                            COLIBRI_STEP { sums[b][r] = S::fma(weights[b], value, sums[b][r]); });
+    });
 }
 
-// partial[(b * kRows + r) * 16 + lane] continues its chain over the run's columns.
+// Chains of all outputs of the tile over the run's columns. partial[(b * kRows + r) * 16 + lane]
+// holds them between the runs of a group; acc, laid out alike, is the sum over groups.
 template <class S, class Q, int kBlocks, int kRows, bool kColumnScales>
-[[gnu::noinline]] void add_run(const Run& given, float* partial) {
+[[gnu::noinline]] void add_run(const Run& given, float* partial, float* acc) {
     const Run run = given;
     typename S::Float sums[kBlocks][kRows];
-#pragma GCC unroll 8
-    for (int b = 0; b < kBlocks; ++b)
-#pragma GCC unroll 16
-        for (int r = 0; r < kRows; ++r)
-            sums[b][r] = S::load(partial + size_t(b * kRows + r) * S::kLanes);
+    unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+        unroll<kRows>([&](auto r) COLIBRI_STEP {
+            sums[b][r] =
+                run.starts ? S::zero() : S::load(partial + size_t(b * kRows + r) * S::kLanes);
+        });
+    });
 
     const std::byte* quad = run.weights;
     const float* x = run.x;
@@ -134,11 +155,19 @@ template <class S, class Q, int kBlocks, int kRows, bool kColumnScales>
     if (tail > 1) add_column<S, Q, kBlocks, kRows, kColumnScales, 1>(run, quad, x, scales, sums);
     if (tail > 2) add_column<S, Q, kBlocks, kRows, kColumnScales, 2>(run, quad, x, scales, sums);
 
-#pragma GCC unroll 8
-    for (int b = 0; b < kBlocks; ++b)
-#pragma GCC unroll 16
-        for (int r = 0; r < kRows; ++r)
-            S::store(partial + size_t(b * kRows + r) * S::kLanes, sums[b][r]);
+    unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+        const auto scale = run.scales == nullptr
+                               ? S::broadcast(1.0F)
+                               : S::load(run.scales + size_t(b) * run.scale_stride);
+        unroll<kRows>([&](auto r) COLIBRI_STEP {
+            const size_t place = size_t(b * kRows + r) * S::kLanes;
+            if (run.ends) {
+                S::store(acc + place, S::fma(sums[b][r], scale, S::load(acc + place)));
+            } else {
+                S::store(partial + place, sums[b][r]);
+            }
+        });
+    });
 }
 
 // Blocks that a tile of `rows` rows can keep in registers beside its weights and one activation.
@@ -150,6 +179,9 @@ constexpr int float_tile_blocks(int rows) {
         if (blocks * rows + blocks + 1 <= vectors) return blocks;
     return 1;
 }
+
+// How the columns of a kind are read; scaled is fp8's alone.
+enum class Reading : uint8_t { plain, scaled, column_scaled };
 
 // A product cut into strips of blocks, so that a strip's weights stay in the cache while all rows
 // pass over it.
@@ -163,14 +195,13 @@ struct FloatTask {
     uint32_t block_end;
 };
 
-template <class S, WeightKind kKind, bool kColumnScales, int kRows>
+template <class S, WeightKind kKind, Reading kReading, int kRows>
 class FloatTile {
-    // Each partial sum of a strip waits in memory between runs; a run is long enough to hide that.
+    static constexpr bool kColumnScales = kReading == Reading::column_scaled;
+    static constexpr bool kScaled = kReading == Reading::scaled;
+    static constexpr bool kCopies = kRows > 1 || kScaled;
+
     static constexpr int kBlocks = float_tile_blocks<S>(kRows);
-    static constexpr uint32_t kRunColumns = 256;
-    // Rows of a power-of-two length would all fall into one set of the first cache; copies with
-    // this stride do not.
-    static constexpr uint32_t kCopyStride = kRunColumns + 16;
     static constexpr uint32_t kLanes = kTileRows;
 
 public:
@@ -185,34 +216,35 @@ public:
         const uint32_t group =
             shape.format.group != 0 && !kColumnScales ? shape.format.group : columns;
         for (uint32_t i = 0; i < count_ * kRows; ++i) S::store(acc_ + i * kLanes, S::zero());
-        for (uint32_t begin = 0, g = 0; begin < columns; begin += group, ++g) {
-            const uint32_t end = columns - begin < group ? columns : begin + group;
-            for (uint32_t i = 0; i < count_ * kRows; ++i)
-                S::store(partial_ + i * kLanes, S::zero());
-            add_columns(begin, end);
-            flush(g);
+        for (uint32_t begin = 0; begin < columns; begin += group) {
+            group_begin_ = begin;
+            group_end_ = columns - begin < group ? columns : begin + group;
+            add_group();
+            ++group_;
         }
         store();
     }
 
 private:
-    void add_columns(uint32_t begin, uint32_t end) {
+    void add_group() {
         if constexpr (kKind == WeightKind::int4 && !kColumnScales) {
-            add_nibble_columns(begin, end);
+            add_nibbles();
         } else {
-            using Q = std::conditional_t<kKind == WeightKind::int8 && kColumnScales, ByteCells<S>,
-                                         Quad<S, kKind>>;
-            add_span<Q>(begin, end, size_t(begin) * (Q::kBytes / 4));
+            using Cells = std::conditional_t<kKind == WeightKind::int8 && kColumnScales,
+                                             ByteCells<S>, Quad<S, kKind>>;
+            using Q = std::conditional_t<kScaled, ScaledFp8<S>, Cells>;
+            add_span<Q>(group_begin_, group_end_, size_t(group_begin_) * (Q::kBytes / 4));
         }
     }
 
     // One scale may cover several groups of nibbles (row formats); each is its low half, then its
     // high half.
-    void add_nibble_columns(uint32_t begin, uint32_t end) {
+    void add_nibbles() {
         const TileShape& shape = task_.weights->shape;
         const uint32_t group = shape.group_columns();
         const uint32_t padded = shape.padded_columns();
-        for (uint32_t first = begin; first < end; first += group) {
+        const uint32_t end = group_end_;
+        for (uint32_t first = group_begin_; first < end; first += group) {
             const uint32_t half = (padded - first < group ? padded - first : group) / 2;
             const uint32_t middle = first + half < end ? first + half : end;
             const uint32_t last = end - first < group ? end : first + group;
@@ -225,37 +257,48 @@ private:
     // Columns [begin, end), stored one after the other from `offset` in each block.
     template <class Q>
     void add_span(uint32_t begin, uint32_t end, size_t offset) {
-        const uint32_t step = kRows == 1 ? end - begin : kRunColumns;
+        const uint32_t step = kCopies ? kRunColumns : end - begin;
         for (uint32_t k = begin; k < end; k += step) {
             const uint32_t columns = end - k < step ? end - k : step;
             const float* x = task_.x.values + size_t(row_) * task_.x.stride + k;
-            Run run{.weights = nullptr,
-                    .block_stride = block_stride(),
-                    .x = x,
-                    .x_stride = kCopyStride,
-                    .columns = columns,
-                    .column_scales = nullptr,
-                    .scale_stride = task_.weights->shape.columns};
-            if constexpr (kRows > 1) {
+            if constexpr (kCopies) {
                 copy_rows(x, columns);
-                run.x = copy_;
+                x = copy_;
             }
+            const size_t place = offset + size_t(k - begin) * (Q::kBytes / 4);
             for (uint32_t b = 0; b < count_;) {
-                run.weights = task_.weights->data + size_t(begin_ + b) * run.block_stride + offset +
-                              size_t(k - begin) * (Q::kBytes / 4);
-                if constexpr (kColumnScales)
-                    run.column_scales =
-                        task_.column_scales + size_t(begin_ + b) * run.scale_stride + k;
+                const Run run = run_at(b, k, columns, x, place);
                 float* partial = partial_ + size_t(b) * kRows * kLanes;
+                float* acc = acc_ + size_t(b) * kRows * kLanes;
                 if (count_ - b >= uint32_t(kBlocks)) {
-                    add_run<S, Q, kBlocks, kRows, kColumnScales>(run, partial);
+                    add_run<S, Q, kBlocks, kRows, kColumnScales>(run, partial, acc);
                     b += kBlocks;
                 } else {
-                    add_run<S, Q, 1, kRows, kColumnScales>(run, partial);
+                    add_run<S, Q, 1, kRows, kColumnScales>(run, partial, acc);
                     b += 1;
                 }
             }
         }
+    }
+
+    [[nodiscard]] Run run_at(uint32_t b, uint32_t column, uint32_t columns, const float* x,
+                             size_t place) const {
+        const TileShape& shape = task_.weights->shape;
+        Run run{.weights = task_.weights->data + size_t(begin_ + b) * block_stride() + place,
+                .block_stride = block_stride(),
+                .x = x,
+                .columns = columns,
+                .starts = column == group_begin_,
+                .ends = column + columns == group_end_};
+        if constexpr (kColumnScales) {
+            run.column_scale_stride = shape.columns;
+            run.column_scales = task_.column_scales + size_t(begin_ + b) * shape.columns + column;
+        } else if (shape.scale_groups() != 0) {
+            run.scale_stride = size_t(shape.scale_groups()) * kTileRows;
+            run.scales = task_.weights->scales() + size_t(begin_ + b) * run.scale_stride +
+                         size_t(group_) * kTileRows;
+        }
+        return run;
     }
 
     [[nodiscard]] size_t block_stride() const {
@@ -268,22 +311,15 @@ private:
             const float* from = x + size_t(r) * task_.x.stride;
             float* to = copy_ + r * kCopyStride;
             uint32_t k = 0;
-            for (; k + S::kLanes <= columns; k += S::kLanes) S::store(to + k, S::load(from + k));
-            if (k < columns) S::store(to + k, S::load_tail(from + k, columns - k));
+            for (; k + S::kLanes <= columns; k += S::kLanes)
+                S::store(to + k, scale(S::load(from + k)));
+            if (k < columns) S::store(to + k, scale(S::load_tail(from + k, columns - k)));
         }
     }
 
-    void flush(uint32_t group) {
-        const MatrixView& weights = *task_.weights;
-        const uint32_t groups = kColumnScales ? 0 : weights.shape.scale_groups();
-        for (uint32_t b = 0; b < count_; ++b) {
-            const size_t place = (size_t(begin_ + b) * groups + group) * kTileRows;
-            const auto scale = groups == 0 ? S::broadcast(1.0F) : S::load(weights.scales() + place);
-            for (uint32_t r = 0; r < uint32_t(kRows); ++r) {
-                const size_t i = size_t(b * kRows + r) * kLanes;
-                S::store(acc_ + i, S::fma(S::load(partial_ + i), scale, S::load(acc_ + i)));
-            }
-        }
+    COLIBRI_SIMD typename S::Float scale(typename S::Float x) {
+        if constexpr (kScaled) return S::mul(x, S::broadcast(ScaledFp8<S>::kActivationFactor));
+        return x;
     }
 
     void store() {
@@ -306,17 +342,20 @@ private:
     uint32_t row_;
     uint32_t begin_;
     uint32_t count_;
+    uint32_t group_ = 0;  // the scale group being added, and its columns
+    uint32_t group_begin_ = 0;
+    uint32_t group_end_ = 0;
     alignas(64) float partial_[kStripBlocks * kRows * kLanes];
     alignas(64) float acc_[kStripBlocks * kRows * kLanes];
     alignas(64) float copy_[kRows > 1 ? kRows* kCopyStride : 1];
 };
 
 // All whole tiles of kRows rows from `row` on; returns the first row that is left.
-template <class S, WeightKind kKind, bool kColumnScales, int kRows>
+template <class S, WeightKind kKind, Reading kReading, int kRows>
 COLIBRI_SIMD uint32_t float_tiles(const FloatTask& task, uint32_t row, uint32_t begin,
                                   uint32_t end) {
     if constexpr (kRows + 2 <= int(S::kRegisters / S::kRegistersPerVector)) {
-        using Tile = FloatTile<S, kKind, kColumnScales, kRows>;
+        using Tile = FloatTile<S, kKind, kReading, kRows>;
         for (; task.row_count - row >= uint32_t(kRows); row += kRows)
             for (uint32_t b = begin; b < end; b += Tile::kStripBlocks)
                 Tile(task, row, b, end - b < Tile::kStripBlocks ? end : b + Tile::kStripBlocks)
@@ -325,33 +364,68 @@ COLIBRI_SIMD uint32_t float_tiles(const FloatTask& task, uint32_t row, uint32_t 
     return row;
 }
 
-template <class S, WeightKind kKind, bool kColumnScales>
+template <class S, WeightKind kKind, Reading kReading>
 void float_task(const FloatTask& task) {
     const uint32_t strip = task.row_count == 1 ? 8 : 4;
     for (uint32_t begin = task.block_begin; begin < task.block_end; begin += strip) {
         const uint32_t end = task.block_end - begin < strip ? task.block_end : begin + strip;
         uint32_t row = 0;
-        row = float_tiles<S, kKind, kColumnScales, 12>(task, row, begin, end);
-        row = float_tiles<S, kKind, kColumnScales, 8>(task, row, begin, end);
-        row = float_tiles<S, kKind, kColumnScales, 6>(task, row, begin, end);
-        row = float_tiles<S, kKind, kColumnScales, 4>(task, row, begin, end);
-        row = float_tiles<S, kKind, kColumnScales, 3>(task, row, begin, end);
-        row = float_tiles<S, kKind, kColumnScales, 2>(task, row, begin, end);
-        float_tiles<S, kKind, kColumnScales, 1>(task, row, begin, end);
+        row = float_tiles<S, kKind, kReading, 12>(task, row, begin, end);
+        row = float_tiles<S, kKind, kReading, 8>(task, row, begin, end);
+        row = float_tiles<S, kKind, kReading, 6>(task, row, begin, end);
+        row = float_tiles<S, kKind, kReading, 4>(task, row, begin, end);
+        row = float_tiles<S, kKind, kReading, 3>(task, row, begin, end);
+        row = float_tiles<S, kKind, kReading, 2>(task, row, begin, end);
+        float_tiles<S, kKind, kReading, 1>(task, row, begin, end);
+    }
+}
+
+// Whether every activation of the call may be multiplied by 2^8 exactly (NaN and infinity may: they
+// stay).
+template <class S>
+bool fits_scaling(const FloatTask& task) {
+    const auto limit = S::broadcast(0x1p119F);
+    auto largest = S::zero();
+    for (uint32_t row = 0; row < task.row_count; ++row) {
+        const float* x = task.x.values + size_t(row) * task.x.stride;
+        const uint32_t columns = task.weights->shape.columns;
+        uint32_t k = 0;
+        for (; k + S::kLanes <= columns; k += S::kLanes)
+            largest = S::max(S::abs(S::load(x + k)), largest);
+        if (k < columns) largest = S::max(S::abs(S::load_tail(x + k, columns - k)), largest);
+    }
+    return !S::any(S::greater(largest, limit));
+}
+
+// The rare call with an activation beyond the scaled reading's range: the same bits, one row at a
+// time.
+template <class S>
+[[gnu::noinline]] void float_task_unscaled(const FloatTask& task) {
+    for (uint32_t begin = task.block_begin; begin < task.block_end; begin += 8) {
+        const uint32_t end = task.block_end - begin < 8 ? task.block_end : begin + 8;
+        float_tiles<S, WeightKind::fp8, Reading::plain, 1>(task, 0, begin, end);
     }
 }
 
 template <class S, WeightKind kKind>
 void float_product(const MatrixView& weights, FloatRows x, uint32_t row_count, OutputRows y,
                    uint32_t block_begin, uint32_t block_end) {
-    float_task<S, kKind, false>({&weights, nullptr, x, row_count, y, block_begin, block_end});
+    const FloatTask task{&weights, nullptr, x, row_count, y, block_begin, block_end};
+    if constexpr (kKind != WeightKind::fp8) {
+        float_task<S, kKind, Reading::plain>(task);
+    } else if (fits_scaling<S>(task)) {
+        float_task<S, kKind, Reading::scaled>(task);
+    } else {
+        float_task_unscaled<S>(task);
+    }
 }
 
 template <class S, WeightKind kKind>
 void column_scaled_product(const MatrixView& weights, const float* column_scales, FloatRows x,
                            uint32_t row_count, OutputRows y, uint32_t block_begin,
                            uint32_t block_end) {
-    float_task<S, kKind, true>({&weights, column_scales, x, row_count, y, block_begin, block_end});
+    float_task<S, kKind, Reading::column_scaled>(
+        {&weights, column_scales, x, row_count, y, block_begin, block_end});
 }
 
 }  // namespace colibri::generic

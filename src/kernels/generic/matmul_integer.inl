@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/generic/unroll.h"
 #include "kernels/kernels.h"
 
 namespace colibri::generic {
@@ -50,40 +51,41 @@ public:
           y_(task.y.values + size_t(row) * task.y.stride) {}
 
     void compute() {
+        if (shape_.format.group == 0) {
+            compute_chain<true>();
+        } else {
+            compute_chain<false>();
+        }
+    }
+
+private:
+    template <bool kPerRow>
+    [[gnu::always_inline]] void compute_chain() const {
         Float acc[kBlocks][kRows];
-        for (int b = 0; b < kBlocks; ++b)
-            for (int r = 0; r < kRows; ++r) acc[b][r] = S::zero();
-        const bool per_row = shape_.format.group == 0;
+        each_cell([&](auto b, auto r) COLIBRI_STEP { acc[b][r] = S::zero(); });
         const uint32_t columns = shape_.padded_columns();
         const uint32_t group = shape_.group_columns();
         for (uint32_t begin = 0, g = 0; begin < columns; begin += group, ++g) {
             const uint32_t width = columns - begin < group ? columns - begin : group;
             Int isum[kBlocks][kRows];
-            start_sums(g, isum);
+            each_cell([&](auto b, auto r) COLIBRI_STEP {
+                isum[b][r] = kOffset == 0 ? S::zero_int()
+                                          : S::broadcast_int(-kOffset * sums_[group_place(r, g)]);
+            });
             if constexpr (kNibbles) {
                 add_nibbles(begin, width, isum);
             } else {
                 add_bytes(begin, width, isum);
             }
-            if (per_row) {
-                fold<true>(g, isum, acc);
-            } else {
-                fold<false>(g, isum, acc);
-            }
+            fold<kPerRow>(g, isum, acc);
         }
-        store(per_row, acc);
+        each_cell([&](auto b, auto r) COLIBRI_STEP { store<kPerRow>(b, r, acc[b][r]); });
     }
 
-private:
-    [[gnu::always_inline]] void start_sums(uint32_t group, Int (&isum)[kBlocks][kRows]) const {
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-            const Int start = kOffset == 0
-                                  ? S::zero_int()
-                                  : S::broadcast_int(-kOffset * sums_[group_place(r, group)]);
-#pragma GCC unroll 8
-            for (int b = 0; b < kBlocks; ++b) isum[b][r] = start;
-        }
+    template <class Step>
+    [[gnu::always_inline]] static void each_cell(Step step) {
+        unroll<kBlocks>(
+            [&](auto b) COLIBRI_STEP { unroll<kRows>([&](auto r) COLIBRI_STEP { step(b, r); }); });
     }
 
     [[gnu::always_inline]] void add_bytes(uint32_t begin, uint32_t width,
@@ -92,16 +94,15 @@ private:
         const int8_t* values = values_ + begin;
         for (uint32_t left = width / 4; left != 0; --left) {
             typename S::Bytes weights[kBlocks];
-#pragma GCC unroll 8
-            for (int b = 0; b < kBlocks; ++b)
+            unroll<kBlocks>([&](auto b) COLIBRI_STEP {
                 weights[b] = S::load_int8_weights(quad + size_t(b) * block_stride_);
-#pragma GCC unroll 8
-            for (int r = 0; r < kRows; ++r) {
+            });
+            unroll<kRows>([&](auto r) COLIBRI_STEP {
                 const auto activations = S::broadcast_quad(values + value_place(r));
-#pragma GCC unroll 8
-                for (int b = 0; b < kBlocks; ++b)
+                unroll<kBlocks>([&](auto b) COLIBRI_STEP {
                     isum[b][r] = S::dot_int8(isum[b][r], weights[b], activations);
-            }
+                });
+            });
             quad += 64;
             values += 4;
         }
@@ -117,77 +118,67 @@ private:
             const uint32_t pairs = left < kPairsMax ? left : kPairsMax;
             left -= pairs;
             typename S::Partial partial[kBlocks][kRows];
-#pragma GCC unroll 8
-            for (int b = 0; b < kBlocks; ++b)
-#pragma GCC unroll 8
-                for (int r = 0; r < kRows; ++r) partial[b][r] = S::zero_partial();
+            each_cell([&](auto b, auto r) COLIBRI_STEP { partial[b][r] = S::zero_partial(); });
             for (uint32_t i = 0; i < pairs; ++i) {
                 add_pair(pair, values, half, partial);
                 pair += 64;
                 values += 4;
             }
-#pragma GCC unroll 8
-            for (int b = 0; b < kBlocks; ++b)
-#pragma GCC unroll 8
-                for (int r = 0; r < kRows; ++r)
-                    isum[b][r] = S::add_partial(isum[b][r], partial[b][r]);
+            each_cell([&](auto b, auto r)
+                          COLIBRI_STEP { isum[b][r] = S::add_partial(isum[b][r], partial[b][r]); });
         }
     }
 
     [[gnu::always_inline]] void add_pair(const std::byte* pair, const int8_t* values, uint32_t half,
                                          typename S::Partial (&partial)[kBlocks][kRows]) const {
-        typename S::Bytes low[kBlocks];
-        typename S::Bytes high[kBlocks];
-#pragma GCC unroll 8
-        for (int b = 0; b < kBlocks; ++b) {
-            const auto both = S::load_int(pair + size_t(b) * block_stride_);
-            low[b] = S::low_nibbles(both);
-            high[b] = S::high_nibbles(both);
-        }
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-            const auto first = S::broadcast_quad(values + value_place(r));
-            const auto second = S::broadcast_quad(values + value_place(r) + half);
-#pragma GCC unroll 8
-            for (int b = 0; b < kBlocks; ++b) {
-                partial[b][r] = S::dot_nibbles(partial[b][r], low[b], first);
-                partial[b][r] = S::dot_nibbles(partial[b][r], high[b], second);
-            }
-        }
+        typename S::Bytes weights[kBlocks];
+        unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+            weights[b] = S::low_nibbles(S::load_int(pair + size_t(b) * block_stride_));
+        });
+        add_nibble_quads(weights, values, partial);
+        unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+            weights[b] = S::high_nibbles(S::load_int(pair + size_t(b) * block_stride_));
+        });
+        add_nibble_quads(weights, values + half, partial);
+    }
+
+    [[gnu::always_inline]] void add_nibble_quads(
+        const typename S::Bytes (&weights)[kBlocks], const int8_t* values,
+        typename S::Partial (&partial)[kBlocks][kRows]) const {
+        unroll<kRows>([&](auto r) COLIBRI_STEP {
+            const auto activations = S::broadcast_quad(values + value_place(r));
+            unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+                partial[b][r] = S::dot_nibbles(partial[b][r], weights[b], activations);
+            });
+        });
     }
 
     template <bool kPerRow>
     [[gnu::always_inline]] void fold(uint32_t group, const Int (&isum)[kBlocks][kRows],
                                      Float (&acc)[kBlocks][kRows]) const {
-#pragma GCC unroll 8
-        for (int b = 0; b < kBlocks; ++b) {
+        unroll<kBlocks>([&](auto b) COLIBRI_STEP {
             Float weight_scale = S::zero();
             if constexpr (!kPerRow)
                 weight_scale = S::load(task_.weights->scales() + scale_place(b, group));
-#pragma GCC unroll 8
-            for (int r = 0; r < kRows; ++r) {
+            unroll<kRows>([&](auto r) COLIBRI_STEP {
                 Float scale = S::broadcast(scales_[group_place(r, group)]);
                 if constexpr (!kPerRow) scale = S::mul(weight_scale, scale);
                 acc[b][r] = S::fma(S::to_float(isum[b][r]), scale, acc[b][r]);
-            }
-        }
+            });
+        });
     }
 
-    void store(bool per_row, const Float (&acc)[kBlocks][kRows]) const {
-        for (int b = 0; b < kBlocks; ++b) {
-            const uint32_t first = (block_ + uint32_t(b)) * kTileRows;
-            const uint32_t left = shape_.rows - first;
-            for (int r = 0; r < kRows; ++r) {
-                Float value = acc[b][r];
-                if (per_row)
-                    value = S::mul(value, S::load(task_.weights->scales() + scale_place(b, 0)));
-                float* y = y_ + size_t(r) * task_.y.stride + first;
-                if (left >= kTileRows) {
-                    S::store(y, value);
-                } else {
-                    S::store_tail(y, value, left);
-                }
-            }
+    template <bool kPerRow>
+    [[gnu::always_inline]] void store(int b, int r, Float value) const {
+        const uint32_t first = (block_ + uint32_t(b)) * kTileRows;
+        const uint32_t left = shape_.rows - first;
+        if constexpr (kPerRow)
+            value = S::mul(value, S::load(task_.weights->scales() + scale_place(b, 0)));
+        float* y = y_ + size_t(r) * task_.y.stride + first;
+        if (left >= kTileRows) {
+            S::store(y, value);
+        } else {
+            S::store_tail(y, value, left);
         }
     }
 

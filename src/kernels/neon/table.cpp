@@ -7,7 +7,8 @@ const Kernels* neon_table() {
     static const Kernels table = [] {
         Kernels made;
         made.isa = Isa::neon;
-        neon::set_matmul_entries(made);
+        neon::set_float_product_entries(made);
+        neon::set_integer_product_entries(made);
         neon::set_quantize_entries(made);
         neon::set_vector_entries(made);
         neon::set_attention_entries(made);

@@ -146,10 +146,13 @@ void integer_product(const MatrixView& weights, QuantizedRows x, uint32_t row_co
 
 }  // namespace
 
-void set_matmul_entries(Kernels& table) {
+void set_float_product_entries(Kernels& table) {
     table.float_product.fill(float_product);
     table.fp8_column_scaled = column_scaled;
     table.int8_column_scaled = column_scaled;
+}
+
+void set_integer_product_entries(Kernels& table) {
     table.int8_product = integer_product;
     table.int4_product = integer_product;
 }

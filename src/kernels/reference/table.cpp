@@ -7,7 +7,8 @@ const Kernels* reference_table() {
     static const Kernels table = [] {
         Kernels made;
         made.isa = Isa::reference;
-        reference::set_matmul_entries(made);
+        reference::set_float_product_entries(made);
+        reference::set_integer_product_entries(made);
         reference::set_quantize_entries(made);
         reference::set_vector_entries(made);
         reference::set_attention_entries(made);

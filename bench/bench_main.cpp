@@ -1,0 +1,57 @@
+// colibri_bench SUBCOMMAND [--option value ...]: measurements as JSON lines on standard output.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+
+#include "bench/bench.h"
+
+namespace {
+
+using colibri::Status;
+using colibri::bench::Options;
+
+struct Subcommand {
+    std::string_view name;
+    Status (*run)(Options);
+    std::string_view help;
+};
+
+constexpr std::array kSubcommands{
+    Subcommand{"membw", colibri::bench::run_membw,
+               "plain reads of memory: --bytes 4G --threads N --seconds 5"},
+    Subcommand{
+        "gemv", colibri::bench::run_gemv,
+        "decode products over a large weight set, interleaved with membw:\n"
+        "            --format int8-row|int8-g64|int4-g64|fp8-g128|bf16|f32 --bytes 4G --isa NAME\n"
+        "            --threads N --pairs 9 --seconds 5 --rows 1"},
+    Subcommand{"matmul", colibri::bench::run_matmul,
+               "products of one matrix in the cache beside the peak of fma: --format F --isa NAME\n"
+               "            --rows 64 --outputs 2048 --columns 6144 --seconds 1 --threads 1"},
+    Subcommand{"nano", colibri::bench::run_nano,
+               "the bundled model, all experts resident: decode, prefill, first token, memory:\n"
+               "            --model DIR --threads N --rows 512 --rounds 9 --seconds 5 --isa NAME"},
+};
+
+int usage() {
+    fmt::print(stderr, "usage: colibri_bench SUBCOMMAND [--option value ...]\n");
+    for (const Subcommand& subcommand : kSubcommands)
+        fmt::print(stderr, "  {:8}  {}\n", subcommand.name, subcommand.help);
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) return usage();
+    for (const Subcommand& subcommand : kSubcommands) {
+        if (subcommand.name != argv[1]) continue;
+        auto options = Options::parse({argv + 2, size_t(argc) - 2});
+        const Status status =
+            options ? subcommand.run(*std::move(options)) : tl::unexpected(options.error());
+        if (status) return 0;
+        fmt::print(stderr, "colibri_bench {}: {}\n", argv[1], status.error().message);
+        return status.error().kind == colibri::ErrorKind::invalid_input ? 2 : 1;
+    }
+    return usage();
+}

@@ -1,0 +1,79 @@
+// Ratios on a noisy machine: a probe and the thing measured take turns (A-B-A-B), and only
+// neighbors are compared.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "bench/bench.h"
+
+namespace colibri::bench {
+
+// The project's rule: at least 9 pairs of at least 5 s.
+struct PairSettings {
+    uint32_t pairs = 9;
+    double seconds = 5;
+};
+
+struct PairSummary {
+    std::vector<double> probe;  // rates, in the order of measurement
+    std::vector<double> measured;
+    double ratio_median = 0;  // of measured / probe, pair by pair
+    double ratio_p10 = 0;
+    double ratio_p90 = 0;
+    double probe_spread = 0;  // (largest - smallest) / median
+    bool is_void = false;     // the probe itself varied by more than 25 %
+};
+
+// Linear between the neighbors of rank fraction * (count - 1). `values` is not empty.
+[[nodiscard]] inline double quantile(std::vector<double> values, double fraction) {
+    std::sort(values.begin(), values.end());
+    const double rank = fraction * double(values.size() - 1);
+    const auto below = size_t(rank);
+    const size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (rank - double(below)) * (values[above] - values[below]);
+}
+
+[[nodiscard]] inline PairSummary summarize_pairs(std::vector<double> probe,
+                                                 std::vector<double> measured) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < probe.size(); ++i) ratios.push_back(measured[i] / probe[i]);
+    PairSummary summary{
+        .ratio_median = quantile(ratios, 0.5),
+        .ratio_p10 = quantile(ratios, 0.1),
+        .ratio_p90 = quantile(ratios, 0.9),
+        .probe_spread = (quantile(probe, 1) - quantile(probe, 0)) / quantile(probe, 0.5)};
+    summary.is_void = summary.probe_spread > 0.25;
+    summary.probe = std::move(probe);
+    summary.measured = std::move(measured);
+    return summary;
+}
+
+// Each function works for about the given seconds and returns its rate.
+[[nodiscard]] inline PairSummary run_pairs(const PairSettings& settings,
+                                           FunctionRef<double(double)> probe,
+                                           FunctionRef<double(double)> measured) {
+    std::vector<double> probe_rates;
+    std::vector<double> measured_rates;
+    for (uint32_t pair = 0; pair < settings.pairs; ++pair) {
+        probe_rates.push_back(probe(settings.seconds));
+        measured_rates.push_back(measured(settings.seconds));
+    }
+    return summarize_pairs(std::move(probe_rates), std::move(measured_rates));
+}
+
+inline void add_pairs(JsonLine& line, const PairSummary& summary) {
+    line.add("ratio_median", summary.ratio_median)
+        .add("ratio_p10", summary.ratio_p10)
+        .add("ratio_p90", summary.ratio_p90)
+        .add("probe_median", quantile(summary.probe, 0.5))
+        .add("measured_median", quantile(summary.measured, 0.5))
+        .add("probe_spread", summary.probe_spread)
+        .add("void", summary.is_void)
+        .add("probe", summary.probe)
+        .add("measured", summary.measured);
+}
+
+}  // namespace colibri::bench
