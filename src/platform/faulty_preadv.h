@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,7 @@ struct ReadFault {
         wrong_byte,   // the first byte of the range comes back inverted
         end_of_file,  // the file ends where the range begins
         delay,        // sleeps, then reads
+        blocked,      // waits for clear() (for ten seconds at most), then reads
     };
     Kind kind = Kind::io_error;
     int descriptor = -1;  // -1: any file
@@ -47,6 +49,8 @@ public:
     void clear() const {
         const std::lock_guard lock(state_->mutex);
         state_->faults.clear();
+        ++state_->clears;
+        state_->cleared.notify_all();
     }
     [[nodiscard]] uint64_t calls() const {
         const std::lock_guard lock(state_->mutex);
@@ -73,6 +77,8 @@ private:
         std::mutex mutex;
         std::vector<ReadFault> faults;
         uint64_t calls = 0;
+        uint64_t clears = 0;
+        std::condition_variable cleared;
     };
 
     static uint64_t size_of(const std::vector<iovec>& parts) {
@@ -87,7 +93,8 @@ private:
         for (ReadFault& fault : state_->faults) {
             if (fault.times == 0 || begin >= fault.end || end <= fault.begin) continue;
             if (fault.descriptor >= 0 && fault.descriptor != descriptor) continue;
-            --fault.times;
+            // A read that stops before the bad spot has not failed yet.
+            if (fault.kind != Kind::io_error || fault.begin <= begin) --fault.times;
             return fault;
         }
         return {.kind = Kind::delay};
@@ -137,8 +144,17 @@ private:
             case Kind::delay:
                 if (fault.pause.count() > 0) std::this_thread::sleep_for(fault.pause);
                 return read(descriptor, parts, offset, size_bytes);
+            case Kind::blocked:
+                wait_for_clear();
+                return read(descriptor, parts, offset, size_bytes);
         }
         return refuse(EINVAL);
+    }
+
+    void wait_for_clear() const {
+        std::unique_lock lock(state_->mutex);
+        state_->cleared.wait_for(lock, std::chrono::seconds(10),
+                                 [&, before = state_->clears] { return state_->clears > before; });
     }
 
     std::shared_ptr<State> state_ = std::make_shared<State>();
