@@ -156,9 +156,9 @@ private:
         if (wants_statistics(settings_, console_))
             console_.err.write_dim(statistics_line(generation.stats) + "\n");
         messages_.push_back({.role = "user", .content = text});
-        messages_.push_back({.role = "assistant",
-                             .content = std::move(generation.text),
-                             .reasoning = std::move(generation.reasoning)});
+        ChatMessage reply{.role = "assistant", .content = std::move(generation.text)};
+        if (!generation.reasoning.empty()) reply.reasoning = std::move(generation.reasoning);
+        messages_.push_back(std::move(reply));
     }
 
     Engine& engine_;

@@ -188,7 +188,7 @@ TEST(CommandLine, ChecksValues) {
         expect("--max-tokens", bad, "from 1 to 4294967295, or auto");
     for (const char* bad : {"-1", "0", "2147483647", "1e20", "nan", ""})
         expect("--ctx", bad, "from 1 to 16777216");
-    for (const char* bad : {"-0.1", "1e20", "nan", "inf", "", "1,5", "/tmp"})
+    for (const char* bad : {"-0.1", "1e20", "nan", "inf", "", "1,5", "/var/tmp"})
         expect("--temp", bad, "from 0 to 100, or model");
     for (const char* bad : {"-1", "1.5", "NaN"}) expect("--top-p", bad, "from 0 to 1");
     for (const char* bad : {"-1", "0", "1e20", "", "abc", "12Q", "nan"})
@@ -253,9 +253,9 @@ TEST(Precedence, SharedSettingsMayBeOfOtherCommands) {
 }
 
 // Goal: variables that belong to others are left alone; our own are never half-parsed.
-// Method: TEMP=/tmp, CTX=abc, RAM= change nothing; COLI_RAM= and the like are refused by name.
+// Method: TEMP=/var/tmp, CTX=abc, RAM= change nothing; COLI_RAM= and the like are refused by name.
 TEST(Environment, SurvivesHostileNames) {
-    const auto result = parse({"run"}, {{"TEMP", "/tmp"},
+    const auto result = parse({"run"}, {{"TEMP", "/var/tmp"},
                                         {"CTX", "abc"},
                                         {"RAM", ""},
                                         {"TOP_K", "-1"},

@@ -48,6 +48,11 @@ Result<Prompt> rendered_prompt(const Engine& engine, const Settings& settings,
     return engine.render(messages, {.think = settings.on(Opt::think)});
 }
 
+// The number as it was written: 0.7, not 0.699999988.
+double shortest(float value) {
+    return std::stod(fmt::format("{}", value));
+}
+
 nlohmann::ordered_json json_report(const Generation& generation, const Engine& engine,
                                    const Settings& settings, const SamplingOptions& sampling,
                                    const std::string& model) {
@@ -74,10 +79,10 @@ nlohmann::ordered_json json_report(const Generation& generation, const Engine& e
                        {"planned_bytes", engine.plan().total_bytes},
                        {"peak_resident_bytes", peak_resident_bytes()}};
     report["model"] = {{"directory", model}, {"engine", engine.start_line()}};
-    report["options"] = {{"temperature", sampling.temperature},
-                         {"top_p", sampling.top_p},
+    report["options"] = {{"temperature", shortest(sampling.temperature)},
+                         {"top_p", shortest(sampling.top_p)},
                          {"top_k", sampling.top_k},
-                         {"min_p", sampling.min_p},
+                         {"min_p", shortest(sampling.min_p)},
                          {"seed", sampling.seed},
                          {"think", settings.on(Opt::think)},
                          {"activations", settings.text(Opt::activations)},
