@@ -1,8 +1,6 @@
 #include "format/npy.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -48,18 +46,6 @@ std::string header_of(std::string_view descriptor, std::span<const uint64_t> sha
     return header + text;
 }
 
-Status write_all(int descriptor, const std::string& path, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t wrote = ::write(descriptor, bytes.data(), bytes.size());
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0)
-            return fail(ErrorKind::io, fmt::format("{}: write failed: {}", path,
-                                                   std::generic_category().message(errno)));
-        bytes = bytes.subspan(size_t(wrote));
-    }
-    return {};
-}
-
 }  // namespace
 
 Result<NpyWriter> NpyWriter::open(const std::string& path, DType dtype,
@@ -76,13 +62,12 @@ Result<NpyWriter> NpyWriter::open(const std::string& path, DType dtype,
         if (__builtin_mul_overflow(writer.expected_bytes_, size, &writer.expected_bytes_))
             return fail(ErrorKind::invalid_input,
                         fmt::format("{}: the array would be larger than 2^64 bytes", path));
-    writer.descriptor_ =
-        ::open(writer.partial_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer.descriptor_ < 0)
+    writer.file_ = std::fopen(writer.partial_path_.c_str(), "wbe");
+    if (writer.file_ == nullptr)
         return fail(ErrorKind::io, fmt::format("{}: cannot be written: {}", writer.partial_path_,
                                                std::generic_category().message(errno)));
     const std::string header = header_of(descriptor, shape);
-    TRY_STATUS(write_all(writer.descriptor_, path, std::as_bytes(std::span(header))));
+    TRY_STATUS(writer.put(std::as_bytes(std::span(header))));
     return writer;
 }
 
@@ -95,7 +80,7 @@ NpyWriter& NpyWriter::operator=(NpyWriter&& other) noexcept {
     abandon();
     path_ = std::move(other.path_);
     partial_path_ = std::move(other.partial_path_);
-    descriptor_ = std::exchange(other.descriptor_, -1);
+    file_ = std::exchange(other.file_, nullptr);
     expected_bytes_ = other.expected_bytes_;
     written_bytes_ = other.written_bytes_;
     return *this;
@@ -106,9 +91,15 @@ NpyWriter::~NpyWriter() {
 }
 
 void NpyWriter::abandon() {
-    if (descriptor_ < 0) return;
-    ::close(std::exchange(descriptor_, -1));
-    ::unlink(partial_path_.c_str());
+    if (file_ == nullptr) return;
+    std::fclose(std::exchange(file_, nullptr));
+    std::remove(partial_path_.c_str());
+}
+
+Status NpyWriter::put(std::span<const std::byte> bytes) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size()) return {};
+    return fail(ErrorKind::io,
+                fmt::format("{}: write failed: {}", path_, std::generic_category().message(errno)));
 }
 
 Status NpyWriter::append(std::span<const std::byte> elements) {
@@ -116,7 +107,7 @@ Status NpyWriter::append(std::span<const std::byte> elements) {
         return fail(ErrorKind::invalid_input,
                     fmt::format("{}: {} bytes after {} are more than the shape's {}", path_,
                                 elements.size(), written_bytes_, expected_bytes_));
-    TRY_STATUS(write_all(descriptor_, path_, elements));
+    TRY_STATUS(put(elements));
     written_bytes_ += elements.size();
     return {};
 }
@@ -126,10 +117,10 @@ Status NpyWriter::close() {
         return fail(ErrorKind::invalid_input,
                     fmt::format("{}: {} bytes were given, the shape needs {}", path_,
                                 written_bytes_, expected_bytes_));
-    if (::close(std::exchange(descriptor_, -1)) != 0 ||
+    if (std::fclose(std::exchange(file_, nullptr)) != 0 ||
         std::rename(partial_path_.c_str(), path_.c_str()) != 0) {
         const int error = errno;
-        ::unlink(partial_path_.c_str());
+        std::remove(partial_path_.c_str());
         return fail(ErrorKind::io, fmt::format("{}: cannot be completed: {}", path_,
                                                std::generic_category().message(error)));
     }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,9 +34,10 @@ public:
 private:
     NpyWriter() = default;
     void abandon();
+    [[nodiscard]] Status put(std::span<const std::byte> bytes);
 
     std::string path_, partial_path_;
-    int descriptor_ = -1;
+    std::FILE* file_ = nullptr;
     uint64_t expected_bytes_ = 0, written_bytes_ = 0;
 };
 
