@@ -245,6 +245,28 @@ struct Simd {
         store(p + 16, zip(even.hi, odd.hi));
     }
 
+    COLIBRI_SIMD void transpose(Float (&rows)[16]) {
+        __m256 block[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) block[i] = rows[i].lo;
+        transpose_block(block);
+        __m256 other[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) other[i] = rows[8 + i].lo;
+        transpose_block(other);
+        __m256 above[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) above[i] = rows[i].hi;
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) rows[i] = {block[i], other[i]};
+        transpose_block(above);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) block[i] = rows[8 + i].hi;
+        transpose_block(block);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) rows[8 + i] = {above[i], block[i]};
+    }
+
     // --- integer dot products ---
     using Bytes = Int;
     COLIBRI_SIMD Bytes broadcast_quad(const int8_t* p) {
@@ -291,6 +313,33 @@ struct Simd {
     };
 
 private:
+    COLIBRI_SIMD __m256 weave(__m256 a, __m256 b, bool high) {
+        const __m256d x = _mm256_castps_pd(a);
+        const __m256d y = _mm256_castps_pd(b);
+        return _mm256_castpd_ps(high ? _mm256_unpackhi_pd(x, y) : _mm256_unpacklo_pd(x, y));
+    }
+    // Eight rows of eight.
+    COLIBRI_SIMD void transpose_block(__m256 (&rows)[8]) {
+        __m256 pairs[8];
+#pragma GCC unroll 4
+        for (int i = 0; i < 8; i += 2) {
+            pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+            pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+        }
+        __m256 quads[8];
+#pragma GCC unroll 2
+        for (int i = 0; i < 8; i += 4) {
+            quads[i] = weave(pairs[i], pairs[i + 2], false);
+            quads[i + 1] = weave(pairs[i], pairs[i + 2], true);
+            quads[i + 2] = weave(pairs[i + 1], pairs[i + 3], false);
+            quads[i + 3] = weave(pairs[i + 1], pairs[i + 3], true);
+        }
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; ++c) {
+            rows[c] = _mm256_permute2f128_ps(quads[c], quads[4 + c], 0x20);
+            rows[4 + c] = _mm256_permute2f128_ps(quads[c], quads[4 + c], 0x31);
+        }
+    }
     COLIBRI_SIMD Mask mask_of(Int v) {
         return {_mm256_castsi256_ps(v.lo), _mm256_castsi256_ps(v.hi)};
     }

@@ -21,6 +21,7 @@ struct AttentionKernels {
     static constexpr uint32_t kPassFloats = 4096;
     static constexpr uint32_t kPassKeys = 32;
     static constexpr uint32_t kValueKeys = 64;
+    static constexpr uint32_t kStripDims = 64;
 
     // --- scores of heads that share keys ---
 
@@ -40,8 +41,8 @@ struct AttentionKernels {
     // `count` keys are real: the last one stands in for the others, and nothing is stored for
     // those.
     template <class V, int kKeys, int kVectors>
-    COLIBRI_SIMD void score_tile(const ScorePass& pass, const float* const* rows, uint32_t count,
-                                 uint32_t head) {
+    [[gnu::noinline]] static void score_tile(const ScorePass& pass, const float* const* rows,
+                                             uint32_t count, uint32_t head) {
         using Lanes = typename V::Float;
         const float* key[kKeys];
         Lanes acc[kKeys][kVectors];
@@ -55,18 +56,25 @@ struct AttentionKernels {
                 acc[k][v] = pass.starts ? V::zero() : V::load(start + v * V::kLanes);
             }
         }
+        const size_t query_step = pass.head_stride;
         const float* query = pass.queries + head;
-        for (uint32_t d = 0; d < pass.dims; ++d, query += pass.head_stride) {
+        const auto step = [&](uint32_t d, const float* from) {
             Lanes q[kVectors];
 #pragma GCC unroll 4
-            for (int v = 0; v < kVectors; ++v) q[v] = V::load(query + v * V::kLanes);
+            for (int v = 0; v < kVectors; ++v) q[v] = V::load(from + v * V::kLanes);
 #pragma GCC unroll 16
             for (int k = 0; k < kKeys; ++k) {
                 const Lanes x = V::broadcast(key[k][d]);
 #pragma GCC unroll 4
                 for (int v = 0; v < kVectors; ++v) acc[k][v] = V::fma(q[v], x, acc[k][v]);
             }
+        };
+        uint32_t d = 0;
+        for (; d + 2 <= pass.dims; d += 2, query += 2 * query_step) {
+            step(d, query);
+            step(d + 1, query + query_step);
         }
+        if (d < pass.dims) step(d, query);
         const Lanes factor = V::broadcast(pass.factor);
 #pragma GCC unroll 16
         for (int k = 0; k < kKeys; ++k) {
@@ -194,10 +202,9 @@ struct AttentionKernels {
 
     // kHeads heads from `head` on, kVectors vectors of dimensions from `dim` on; `width` < 16 in a
     // tile of one vector cuts it short.
-    template <int kHeads, int kVectors>
-    COLIBRI_SIMD void value_tile(const ValuePass& pass, uint32_t head, uint32_t dim,
-                                 uint32_t width) {
-        const bool whole = kVectors > 1 || width >= kLanes;
+    template <int kHeads, int kVectors, bool kWhole>
+    [[gnu::noinline]] static void value_tile(const ValuePass& pass, uint32_t head, uint32_t dim,
+                                             uint32_t width) {
         const float* weight[kHeads];
         Float acc[kHeads][kVectors];
 #pragma GCC unroll 8
@@ -209,7 +216,7 @@ struct AttentionKernels {
                 if (pass.starts) {
                     acc[h][v] = S::zero();
                 } else {
-                    acc[h][v] = whole ? S::load(start + v * kLanes) : S::load_tail(start, width);
+                    acc[h][v] = kWhole ? S::load(start + v * kLanes) : S::load_tail(start, width);
                 }
             }
         }
@@ -219,7 +226,7 @@ struct AttentionKernels {
             Float x[kVectors];
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
-                x[v] = whole ? S::load(row + v * kLanes) : S::load_tail(row, width);
+                x[v] = kWhole ? S::load(row + v * kLanes) : S::load_tail(row, width);
             }
 #pragma GCC unroll 8
             for (int h = 0; h < kHeads; ++h) {
@@ -233,7 +240,7 @@ struct AttentionKernels {
             float* end = pass.out + size_t(head + h) * pass.out_stride + dim;
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
-                if (whole) {
+                if constexpr (kWhole) {
                     S::store(end + v * kLanes, acc[h][v]);
                 } else {
                     S::store_tail(end, acc[h][v], width);
@@ -243,36 +250,46 @@ struct AttentionKernels {
     }
 
     // All heads over the dimensions [dim, dim + kVectors * 16), or `width` of them.
-    template <int kVectors>
+    template <int kVectors, bool kWhole>
     static void value_heads(const ValuePass& pass, uint32_t heads, uint32_t dim, uint32_t width) {
         uint32_t h = 0;
-        for (; h + 4 <= heads; h += 4) value_tile<4, kVectors>(pass, h, dim, width);
-        for (; h + 2 <= heads; h += 2) value_tile<2, kVectors>(pass, h, dim, width);
-        for (; h < heads; ++h) value_tile<1, kVectors>(pass, h, dim, width);
+        for (; h + 4 <= heads; h += 4) value_tile<4, kVectors, kWhole>(pass, h, dim, width);
+        for (; h + 2 <= heads; h += 2) value_tile<2, kVectors, kWhole>(pass, h, dim, width);
+        for (; h < heads; ++h) value_tile<1, kVectors, kWhole>(pass, h, dim, width);
     }
 
-    // One strip of dimensions, keys in parts that stay in the first-level cache for all heads.
+    // The dimensions [dim, end).
     template <int kVectors>
-    static void value_strip(ValuePass pass, uint32_t heads, uint32_t dim, uint32_t width) {
-        const KeyRows keys = pass.keys;
-        uint32_t i = 0;
-        do {
-            const uint32_t left = keys.count - i;
-            pass.keys = {.rows = keys.rows + i, .count = left < kValueKeys ? left : kValueKeys};
-            pass.starts = i == 0;
-            value_heads<kVectors>(pass, heads, dim, width);
-            pass.weights += size_t(pass.keys.count) * pass.key_step;
-            i += kValueKeys;
-        } while (i < keys.count);
-    }
-
-    template <int kVectors>
-    static void value_strips(const ValuePass& pass, uint32_t heads, uint32_t dims) {
-        uint32_t d = 0;
-        for (; d + kVectors * kLanes <= dims; d += kVectors * kLanes) {
-            value_strip<kVectors>(pass, heads, d, kLanes);
+    COLIBRI_SIMD void value_dims(const ValuePass& pass, uint32_t heads, uint32_t dim,
+                                 uint32_t end) {
+        for (; dim + kVectors * kLanes <= end; dim += kVectors * kLanes) {
+            value_heads<kVectors, true>(pass, heads, dim, kLanes);
         }
-        for (; d < dims; d += kLanes) value_strip<1>(pass, heads, d, dims - d);
+        if constexpr (kVectors > 1) {
+            for (; dim + kLanes <= end; dim += kLanes) {
+                value_heads<1, true>(pass, heads, dim, kLanes);
+            }
+        }
+        if (dim < end) value_heads<1, false>(pass, heads, dim, end - dim);
+    }
+
+    // Strips of dimensions; in a strip, keys in parts that stay in the first-level cache for all
+    // heads.
+    template <int kVectors>
+    static void value_strips(ValuePass pass, uint32_t heads, uint32_t dims, KeyRows keys) {
+        const float* weights = pass.weights;
+        for (uint32_t dim = 0; dim < dims; dim += kStripDims) {
+            const uint32_t end = dims - dim < kStripDims ? dims : dim + kStripDims;
+            uint32_t i = 0;
+            do {  // once even without keys: the sums are then zero
+                const uint32_t left = keys.count - i;
+                pass.keys = {.rows = keys.rows + i, .count = left < kValueKeys ? left : kValueKeys};
+                pass.weights = weights + size_t(i) * pass.key_step;
+                pass.starts = i == 0;
+                value_dims<kVectors>(pass, heads, dim, end);
+                i += kValueKeys;
+            } while (i < keys.count);
+        }
     }
 
     static void shared_value_sums(const float* weights, uint32_t key_step, uint32_t head_step,
@@ -281,46 +298,46 @@ struct AttentionKernels {
         const ValuePass pass{.weights = weights,
                              .key_step = key_step,
                              .head_step = head_step,
-                             .keys = keys,
+                             .keys = {},
                              .starts = true,
                              .out = out,
                              .out_stride = out_stride};
         // Four heads by four vectors, or as many chains as fewer registers hold.
         if constexpr (kManyRegisters) {
-            value_strips<4>(pass, heads, dims);
+            value_strips<4>(pass, heads, dims, keys);
         } else if (heads >= 4) {
-            value_strips<1>(pass, heads, dims);
+            value_strips<1>(pass, heads, dims, keys);
         } else {
-            value_strips<2>(pass, heads, dims);
+            value_strips<2>(pass, heads, dims, keys);
         }
     }
 
     // --- the indexer's sum over heads ---
 
+    // Sixteen keys at a time: their dots are transposed so that lanes are keys.
     static void indexer_reduce(const float* dots, uint32_t head_stride, uint32_t heads,
                                const float* gates, float factor, uint32_t key_count,
                                float* scores) {
-        constexpr uint32_t kKeys = 8;  // chains side by side
-        uint32_t i = 0;
-        for (; i + kKeys <= key_count; i += kKeys) {
-            const float* row = dots + size_t(i) * head_stride;
-            float acc[kKeys] = {};
-            for (uint32_t h = 0; h < heads; ++h) {
-#pragma GCC unroll 8
-                for (uint32_t k = 0; k < kKeys; ++k) {
-                    const float dot = row[size_t(k) * head_stride + h];
-                    acc[k] = __builtin_fmaf(gates[h], dot > 0.0F ? dot : 0.0F, acc[k]);
+        for (uint32_t i = 0; i < key_count; i += kLanes) {
+            const uint32_t left = key_count - i;
+            const uint32_t count = left < kLanes ? left : kLanes;
+            Float acc = S::zero();
+            for (uint32_t first = 0; first < heads; first += kLanes) {
+                Float dot[kLanes];
+#pragma GCC unroll 16
+                for (uint32_t k = 0; k < kLanes; ++k) {
+                    const uint32_t key = i + (k < count ? k : count - 1);
+                    dot[k] = S::load(dots + size_t(key) * head_stride + first);
+                }
+                S::transpose(dot);
+#pragma GCC unroll 16
+                for (uint32_t h = 0; h < kLanes; ++h) {
+                    if (first + h >= heads) break;
+                    acc = S::fma(S::broadcast(gates[first + h]), S::max(dot[h], S::zero()), acc);
                 }
             }
-            for (uint32_t k = 0; k < kKeys; ++k) scores[i + k] = acc[k] * factor + 0.0F;
-        }
-        for (; i < key_count; ++i) {
-            const float* row = dots + size_t(i) * head_stride;
-            float acc = 0.0F;
-            for (uint32_t h = 0; h < heads; ++h) {
-                acc = __builtin_fmaf(gates[h], row[h] > 0.0F ? row[h] : 0.0F, acc);
-            }
-            scores[i] = acc * factor + 0.0F;
+            const Float score = S::add(S::mul(acc, S::broadcast(factor)), S::zero());
+            S::store_tail(scores + i, score, count);
         }
     }
 
@@ -336,7 +353,7 @@ struct AttentionKernels {
     };
 
     template <int kHeads, int kTiles>
-    COLIBRI_SIMD void tile_scores(const TilePass& pass, const float* const* tiles) {
+    [[gnu::noinline]] static void tile_scores(const TilePass& pass, const float* const* tiles) {
         Float acc[kHeads][kTiles];
 #pragma GCC unroll 8
         for (int h = 0; h < kHeads; ++h) {

@@ -283,6 +283,15 @@ struct Simd {
     }
     COLIBRI_SIMD Int add_partial(Int sum, Partial partial) { return add_int(sum, partial); }
 
+    COLIBRI_SIMD void transpose(Float (&rows)[16]) {
+        float cells[kLanes][kLanes];
+        for (uint32_t i = 0; i < kLanes; ++i) store(cells[i], rows[i]);
+        for (uint32_t j = 0; j < kLanes; ++j) {
+            float column[kLanes];
+            for (uint32_t i = 0; i < kLanes; ++i) column[i] = cells[i][j];
+            rows[j] = load(column);
+        }
+    }
     struct Narrow {
         struct Float {
             float32x4_t a, b;
