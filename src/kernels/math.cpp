@@ -117,12 +117,13 @@ SinCos sin_cos_f64(double x) {
     for (int k = 18; k >= 2; k -= 2) c = -(c * square) + kInverseFactorial[k - 2];
     const double sine = r - r * square * s;
     const double cosine = 1.0 - square * c;
-    switch (int64_t(n) & 3) {
-        case 0: return {.sin = sine, .cos = cosine};
-        case 1: return {.sin = cosine, .cos = -sine};
-        case 2: return {.sin = -sine, .cos = -cosine};
-    }
-    return {.sin = -cosine, .cos = sine};
+    // Quarter turns: (s, c), (c, -s), (-s, -c), (-c, s).
+    const auto quarters = uint64_t(int64_t(n)) & 3;
+    const bool swapped = (quarters & 1) != 0;
+    const double first = swapped ? cosine : sine;
+    const double second = swapped ? sine : cosine;
+    return {.sin = quarters >= 2 ? -first : first,
+            .cos = quarters == 1 || quarters == 2 ? -second : second};
 }
 
 }  // namespace colibri
