@@ -11,7 +11,7 @@
 
 namespace colibri {
 
-// Canonical composition (Unicode 14). Most text is already composed and is returned as it is.
+// Canonical composition. Most text is already composed and is returned as it is.
 struct NormalizeNfc {};
 // Canonical decomposition.
 struct NormalizeNfd {};

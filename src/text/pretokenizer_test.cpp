@@ -126,7 +126,8 @@ TEST(Pretokenizer, SurvivesLongRuns) {
         return text;
     }();
     constexpr std::string_view kKimi =
-        R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t)?|\p{N}{1,3}|\s+(?!\S)|\s+)";
+        R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
+        R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t)?|\p{N}{1,3}|\s+(?!\S)|\s+)";
     for (const std::string_view pattern :
          {kKimi, std::string_view(R"((?:(?!\p{Han})\p{L})+|\s)")}) {
         std::string joined;

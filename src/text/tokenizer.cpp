@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
+#include "base/heap.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer_parts.h"
 #include "text/utf8.h"
@@ -57,13 +55,6 @@ struct Encoding {
     }
 };
 
-// Loading needs several times the memory that stays; the allocator would keep it for this process.
-void give_back_loading_memory() {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
-
 size_t invalid_prefix(std::string_view text) {
     size_t position = 0;
     while (position < text.size()) {
@@ -78,14 +69,14 @@ size_t invalid_prefix(std::string_view text) {
 
 Result<Tokenizer> Tokenizer::from_json(std::string_view bytes, std::string_view file_name) {
     TRY(auto parts, load_tokenizer_json(bytes, file_name));
-    give_back_loading_memory();
+    return_unused_heap();  // loading needs several times the memory that stays
     return Tokenizer(std::make_shared<const TokenizerParts>(std::move(parts)));
 }
 
 Result<Tokenizer> Tokenizer::from_ranks(std::string_view bytes, const std::string& pattern,
                                         std::vector<AddedToken> added, std::string_view file_name) {
     TRY(auto parts, load_tiktoken(bytes, pattern, std::move(added), file_name));
-    give_back_loading_memory();
+    return_unused_heap();  // loading needs several times the memory that stays
     return Tokenizer(std::make_shared<const TokenizerParts>(std::move(parts)));
 }
 

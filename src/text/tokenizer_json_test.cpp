@@ -43,10 +43,10 @@ TEST(TokenizerJson, RefusesDamagedVocabulary) {
     expect_refused([](json& f) { f["model"]["vocab"] = 3; }, "model.vocab: found a number");
     expect_refused([](json& f) { f["model"].erase("vocab"); }, "model.vocab: not found");
     expect_refused([](json& f) { f["model"]["vocab"]["new"] = 5; }, "id 5 is given to two tokens");
-    expect_refused(
-        R"({"model":{"type":"BPE","vocab":{"a":0,"a":1},"merges":[]},"decoder":{"type":"ByteLevel"},)"
-        R"("pre_tokenizer":{"type":"ByteLevel"}})",
-        "'a' is there twice");
+    expect_refused(R"({"model":{"type":"BPE","vocab":{"a":0,"a":1},"merges":[]},)"
+                   R"("decoder":{"type":"ByteLevel"},)"
+                   R"("pre_tokenizer":{"type":"ByteLevel"}})",
+                   "'a' is there twice");
 }
 
 // Goal: damaged merges are refused with their index.

@@ -1,5 +1,5 @@
-// Canonical normal forms of valid UTF-8 text. Tables: Unicode 14, made by
-// tools/make_unicode_tables.py.
+// Canonical normal forms of valid UTF-8 text. Tables: Unicode 9, as in the
+// reference library, made by tools/make_unicode_tables.py.
 #pragma once
 
 #include <string>
