@@ -101,6 +101,11 @@ int eval_ppl_command(const Invocation& invocation, const Console& console) {
     if (!options) return misused(console, Command::eval_ppl, options.error());
     const auto text = file == "-" ? read_standard_input() : read_file(file, kTextBytesMax);
     if (!text) return failed(console, text.error());
+    if (text->empty())
+        return failed(console,
+                      {ErrorKind::invalid_input,
+                       fmt::format("{} is empty; perplexity needs at least 2 tokens", file),
+                       {}});
     const auto engine = open_engine(*std::move(options), console);
     if (!engine) return failed(console, engine.error());
     const auto prompt = (*engine)->raw_prompt(*text, false);

@@ -448,19 +448,23 @@ Status check_contradictions(Settings& settings) {
     return {};
 }
 
+// Insertions, deletions, replacements and swaps of neighbors.
 size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size(); ++j) {
-            const size_t replaced = diagonal + size_t(a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
+    for (size_t i = 0; i <= a.size(); ++i) {
+        for (size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                table[i][j] = i + j;
+                continue;
+            }
+            size_t& least = table[i][j];
+            least = std::min(table[i - 1][j], table[i][j - 1]) + 1;
+            least = std::min(least, table[i - 1][j - 1] + size_t(a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                least = std::min(least, table[i - 2][j - 2] + 1);
         }
     }
-    return row[b.size()];
+    return table[a.size()][b.size()];
 }
 
 }  // namespace

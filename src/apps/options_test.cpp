@@ -135,6 +135,7 @@ TEST(CommandLine, GivesHelpFirst) {
 TEST(CommandLine, HintsAtTheNearestName) {
     EXPECT_THAT(refusal({"run", "--max-token", "3"}), HasSubstr("did you mean --max-tokens?"));
     EXPECT_THAT(refusal({"run", "--tempp=1"}), HasSubstr("did you mean --temp?"));
+    EXPECT_THAT(refusal({"run", "--rma", "1G"}), HasSubstr("did you mean --ram?"));
     EXPECT_THAT(refusal({"chatt"}), HasSubstr("did you mean chat?"));
     EXPECT_THAT(refusal({"eval", "logit"}), HasSubstr("did you mean logits?"));
     EXPECT_THAT(refusal({"eval"}), HasSubstr("logits, trace, ppl"));
@@ -336,6 +337,7 @@ TEST(NearestName, GuessesOnlyNearNames) {
     EXPECT_EQ(nearest_name("tmp", names), "temp");
     EXPECT_EQ(nearest_name("max", names), "max-tokens");
     EXPECT_EQ(nearest_name("topp", names), "top-p");
+    EXPECT_EQ(nearest_name("etmp", names), "temp");
     EXPECT_EQ(nearest_name("seed", names), "");
     EXPECT_EQ(nearest_name("", names), "");
     EXPECT_EQ(nearest_name(std::string(1000, 't'), names), "");

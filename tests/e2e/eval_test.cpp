@@ -260,13 +260,15 @@ TEST_F(Eval, PerplexityFollowsFromTheLogits) {
 }
 
 // Goal: a text without two tokens has no perplexity.
-// Method: an empty file.
+// Method: an empty file, and one of a single letter.
 TEST_F(Eval, PerplexityNeedsText) {
-    std::ofstream(file("short.txt")) << "";
-    const Outcome outcome =
-        run({"eval", "ppl", "--model", nano(), "--ram", "64M", file("short.txt")});
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.err, HasSubstr("at least 2"));
+    for (const char* text : {"", "a"}) {
+        std::ofstream(file("short.txt")) << text;
+        const Outcome outcome =
+            run({"eval", "ppl", "--model", nano(), "--ram", "64M", file("short.txt")});
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_THAT(outcome.err, HasSubstr("at least 2"));
+    }
 }
 
 }  // namespace
