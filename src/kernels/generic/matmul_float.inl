@@ -94,6 +94,11 @@ struct ByteCells {
 inline constexpr uint32_t kRunColumns = 256;
 inline constexpr uint32_t kCopyStride = kRunColumns + 16;
 
+// A few rows wait for memory, not for the multipliers: ask for weights just ahead, on every stream
+// of the tile.
+inline constexpr int kPrefetchRowsMax = 4;
+inline constexpr size_t kPrefetchBytes = 256;
+
 // Neighboring columns that one loop walks, all within one scale group.
 struct Run {
     const std::byte* weights = nullptr;  // first quad of the first block
@@ -142,6 +147,14 @@ template <class S, class Q, int kBlocks, int kRows, bool kColumnScales>
     const float* x = run.x;
     const float* scales = run.column_scales;
     for (uint32_t left = run.columns / 4; left != 0; --left) {
+        if constexpr (kRows <= kPrefetchRowsMax) {
+            unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+                unroll<Q::kBytes / 64>([&](auto line) COLIBRI_STEP {
+                    __builtin_prefetch(
+                        quad + size_t(b) * run.block_stride + kPrefetchBytes + line * 64, 0, 3);
+                });
+            });
+        }
         add_column<S, Q, kBlocks, kRows, kColumnScales, 0>(run, quad, x, scales, sums);
         add_column<S, Q, kBlocks, kRows, kColumnScales, 1>(run, quad, x, scales, sums);
         add_column<S, Q, kBlocks, kRows, kColumnScales, 2>(run, quad, x, scales, sums);
