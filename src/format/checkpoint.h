@@ -41,9 +41,9 @@ class Checkpoint {
 public:
     // Which files make up the checkpoint: those that model.safetensors.index.json names; else
     // model.safetensors alone; else all of one numbered scheme (out-N, out-mtp-N, out-idx-N of the
-    // existing engine, or model-N[-of-M]); else every
-    // *.safetensors. Two schemes side by side are refused. Other *.safetensors entries (hidden
-    // files, folders, dangling links, strays) are named in a notice and not read. Shards missing
+    // existing engine, or model-N[-of-M]); else every *.safetensors. Two schemes side by side are
+    // refused. Other *.safetensors entries (hidden files, folders, dangling links, strays) are not
+    // read and named in a notice; beside an index sound ones are not worth a word. Shards missing
     // from -of-M or from the index are an error that lists them; the index must name exactly the
     // tensors that the shards hold; a name in two shards is refused. Errors name the file, the
     // tensor, what was found and expected: not_found, invalid_input, corrupt, unsupported, io.

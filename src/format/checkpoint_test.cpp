@@ -72,7 +72,11 @@ TEST(Checkpoint, EveryFixtureOpensWithTheTensorsOfItsHeaders) {
         EXPECT_EQ(checkpoint->tensors().size(), count);
         EXPECT_EQ(checkpoint->gaps(), "");
         EXPECT_EQ(checkpoint->find("model.layers"), nullptr);
-        EXPECT_THAT(notices.take(), ElementsAre(HasSubstr("not read: oracle.safetensors"))) << name;
+        // Each has its reference outputs beside it, which only an index tells from a shard.
+        if (fs::exists(golden(name) + "/model.safetensors.index.json"))
+            EXPECT_THAT(notices.take(), IsEmpty());
+        else
+            EXPECT_THAT(notices.take(), ElementsAre(HasSubstr("not read: oracle.safetensors")));
     }
 }
 

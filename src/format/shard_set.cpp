@@ -225,10 +225,10 @@ Result<std::vector<std::string>> one_scheme(const std::string& directory, const 
 
 // With an index there is no doubt about which files belong, so other sound files are no news.
 void name_strays(const std::string& directory, const Listing& listing, const ShardSet& set,
-                 bool indexed, Notices& notices) {
+                 Notices& notices) {
     std::vector<std::string> strays;
     for (const std::string& name : listing.usable)
-        if (!indexed && !has(set.names, name)) strays.push_back(name);
+        if (!set.indexed && !has(set.names, name)) strays.push_back(name);
     for (const auto& [name, reason] : listing.unusable)
         strays.push_back(name + " (" + reason + ")");
     if (!strays.empty())
@@ -273,7 +273,7 @@ Result<ShardSet> choose_shards(const std::string& directory,
         TRY(set.names, one_scheme(directory, listing));
         set.gaps = numbering_gaps(set.names);
     }
-    name_strays(directory, listing, set, !indexed_names.empty(), notices);
+    name_strays(directory, listing, set, notices);
     if (set.names.empty())
         return fail(ErrorKind::not_found,
                     fmt::format("{}: no *.safetensors files found; expected model.safetensors, "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "model/tensor_names.h"
 #include "model/tensor_needs.h"
@@ -31,6 +32,12 @@ private:
         return options_.arena + begin;
     }
     void claim(const MatrixSource& source);
+    [[nodiscard]] tl::unexpected<Error> missing(const std::string& name,
+                                                std::string_view why) const {
+        return fail(ErrorKind::not_found,
+                    fmt::format("{}: tensor {} is missing ({}){}", checkpoint_.directory(), name,
+                                why, checkpoint_.gaps()));
+    }
 
     Result<const float*> vector(TensorRole role, uint32_t layer, uint32_t count);
     Result<MatrixView> matrix(TensorRole role, uint32_t layer, uint32_t rows, uint32_t columns,
@@ -57,6 +64,7 @@ private:
     TensorNames names_;
     BoundModel out_;
     uint64_t used_ = 0;
+    std::optional<std::pair<uint32_t, bool>> first_indexer_;  // a main layer that owns one; present
     std::unordered_set<std::string_view> claimed_;
 };
 
@@ -190,13 +198,23 @@ Result<std::optional<IndexerWeights>> Binder::indexer(const LatentAttention& att
     if (!attention.indexer || !attention.indexer->owned) return std::nullopt;
     const KeyIndexer& spec = *attention.indexer;
     const bool is_draft = layer >= spec_.layers.size();
-    if (checkpoint_.find(names_.of(TensorRole::index_query, layer)) == nullptr) {
-        // Old containers lack it: the draft layer then attends to everything; main layers are exact
-        // up to top_keys positions.
-        if (!is_draft) out_.indexers_present = false;
-        if (is_draft || checkpoint_.find(names_.of(TensorRole::index_key, layer)) == nullptr)
-            return std::nullopt;
+    // There as a whole or not at all, in one layer and over the main layers.
+    bool present = false;
+    for (const TensorRole role :
+         {TensorRole::index_query, TensorRole::index_key, TensorRole::index_gate,
+          TensorRole::index_key_norm, TensorRole::index_key_norm_bias})
+        present = present || checkpoint_.find(names_.of(role, layer)) != nullptr;
+    if (!is_draft) {
+        if (!first_indexer_) first_indexer_ = {layer, present};
+        if (first_indexer_->second != present)
+            return missing(
+                names_.of(TensorRole::index_query, present ? first_indexer_->first : layer),
+                "other layers have their indexer");
+        out_.indexers_present = present;
     }
+    // Old containers lack it: the draft layer then attends to everything; main layers are exact up
+    // to top_keys positions.
+    if (!present) return std::nullopt;
     IndexerWeights weights;
     const uint32_t query_columns = attention.q_rank != 0 ? attention.q_rank : spec_.dim;
     TRY(weights.query,
