@@ -182,7 +182,7 @@ Result<SliceRange> resolve_slice(const Value& start, const Value& stop, const Va
 
 Result<Value> slice_text(const TrackedText& text, const Value& start, const Value& stop,
                          const Value& step, Heap& heap) {
-    TRY_STATUS(heap.spend_bytes(text.size()));
+    TRY_STATUS(heap.spend_characters(text.size()));
     std::vector<size_t> offsets;  // of every character, and the end
     TRY_STATUS(heap.reserve(text.size() * sizeof(size_t)));
     for (size_t at = 0; at < text.size(); at += character_size(text.bytes(), at))
@@ -231,6 +231,7 @@ Result<Value> get_attribute(const Value& object, std::string_view name, Heap& he
     TRY_STATUS(heap.spend(1));
     if (object.is_undefined()) return undefined_error(object, fmt::format("read '{}' of", name));
     if (const auto* space = std::get_if<std::shared_ptr<Namespace>>(&object.data())) {
+        TRY_STATUS(heap.spend((*space)->attributes.size() / 16));
         if (const Value* found = (*space)->find(name)) return *found;
     } else if (const auto* loop = std::get_if<std::shared_ptr<LoopState>>(&object.data())) {
         return loop_attribute(*loop, name);
@@ -251,6 +252,7 @@ Result<Value> get_attribute(const Value& object, std::string_view name, Heap& he
 Result<Value> get_item(const Value& object, const Value& key, Heap& heap) {
     TRY_STATUS(heap.spend(1));
     if (object.is_undefined()) return undefined_error(object, "read an item of");
+    if (key.is_string()) TRY_STATUS(heap.spend_bytes(key.as_text()->size()));
     if (const DictBox* dict = object.as_dict()) {
         if (const Value* found = dict->find(key)) return *found;
     }
@@ -259,7 +261,7 @@ Result<Value> get_item(const Value& object, const Value& key, Heap& heap) {
     if (key.as_integer(index) && (is_sequence(object) || text != nullptr)) {
         size_t length = 0;
         if (text != nullptr) {
-            TRY_STATUS(heap.spend_bytes(text->size()));
+            TRY_STATUS(heap.spend_characters(text->size()));
             length = character_count(text->bytes());
         } else {
             length = object.as_list()->items.size();

@@ -74,6 +74,7 @@ Status Evaluator::bind_parameters(const Macro& macro, CallArguments& arguments, 
     for (size_t i = 0; i < parameters.size(); ++i) {
         const auto& [name, default_value] = parameters[i];
         Value value;
+        TRY_STATUS(at(position, heap_.spend(1 + arguments.keyword.size() / 16)));
         if (i < arguments.positional.size()) {
             value = arguments.positional[i];
             Value repeated;
@@ -89,7 +90,7 @@ Status Evaluator::bind_parameters(const Macro& macro, CallArguments& arguments, 
                 value = Value::undefined(fmt::format("parameter '{}' was not provided", name));
             }
         }
-        scope->set(name, std::move(value));
+        TRY_STATUS(set(scope, name, std::move(value), position));
     }
     return {};
 }
@@ -109,7 +110,6 @@ Status Evaluator::bind_special_names(const Macro& macro, CallArguments& argument
                                  definition.parameters.size(), arguments.positional.size()));
     }
     const bool names_caller =
-        scope->find("caller") != nullptr && !scope->variables.empty() &&
         std::any_of(definition.parameters.begin(), definition.parameters.end(),
                     [](const auto& entry) { return entry.first == "caller"; });
     if (definition.uses_caller && !names_caller) {

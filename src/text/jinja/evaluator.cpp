@@ -14,23 +14,27 @@ ScopePtr child_of(const ScopePtr& parent) {
 
 }  // namespace
 
-const Value* Scope::find(std::string_view name) const {
+const Value* Scope::find(std::string_view name, size_t& visited) const {
     for (const Scope* scope = this; scope != nullptr; scope = scope->parent.get()) {
         for (const auto& [variable, value] : scope->variables) {
+            ++visited;
             if (variable == name) return &value;
         }
     }
     return nullptr;
 }
 
-void Scope::set(std::string_view name, Value value) {
+size_t Scope::set(std::string_view name, Value value) {
+    size_t visited = 0;
     for (auto& [variable, current] : variables) {
+        ++visited;
         if (variable == name) {
             current = std::move(value);
-            return;
+            return visited;
         }
     }
     variables.emplace_back(name, std::move(value));
+    return visited;
 }
 
 Evaluator::Evaluator(const TemplateTree& tree, Heap& heap, const std::tm& now)
@@ -112,8 +116,7 @@ struct Evaluator::StatementRunner {
     }
     Result<Flow> operator()(const DefineMacro& node) const {
         TRY(Value macro, evaluator.make_macro(node.macro, scope));
-        scope->set(node.macro->name, std::move(macro));
-        return Flow::normal;
+        return normally(evaluator.set(scope, node.macro->name, std::move(macro), position));
     }
     Result<Flow> operator()(const CallBlock& node) const {
         return normally(evaluator.run_call_block(node, scope, out));
@@ -225,11 +228,16 @@ Status Evaluator::run_loop(const For& node, Position position, const Value& iter
     return {};
 }
 
+Status Evaluator::set(const ScopePtr& scope, std::string_view name, Value value,
+                      Position position) {
+    return at(position, heap_.spend(scope->set(name, std::move(value)) / 16));
+}
+
 Status Evaluator::assign(const Target& target, const Value& value, const ScopePtr& scope) {
     switch (target.kind) {
-        case Target::Kind::name: scope->set(target.name, value); return {};
+        case Target::Kind::name: return set(scope, target.name, value, target.position);
         case Target::Kind::attribute: {
-            TRY(const Value holder, look_up(target.name, scope));
+            TRY(const Value holder, at(target.position, look_up(target.name, scope)));
             const auto* space = std::get_if<std::shared_ptr<Namespace>>(&holder.data());
             if (space == nullptr) {
                 return error(
@@ -238,6 +246,7 @@ Status Evaluator::assign(const Target& target, const Value& value, const ScopePt
                                 "be set",
                                 target.name));
             }
+            TRY_STATUS(at(target.position, heap_.spend((*space)->attributes.size() / 16)));
             for (auto& [name, current] : (*space)->attributes) {
                 if (name == target.attribute) {
                     current = value;

@@ -24,8 +24,10 @@ struct Scope {
     std::shared_ptr<Scope> parent;
     std::vector<std::pair<std::string_view, Value>> variables;
 
-    [[nodiscard]] const Value* find(std::string_view name) const;
-    void set(std::string_view name, Value value);
+    // `visited` counts the variables that were looked at.
+    [[nodiscard]] const Value* find(std::string_view name, size_t& visited) const;
+    // The number of variables that were looked at.
+    size_t set(std::string_view name, Value value);
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
@@ -64,6 +66,7 @@ private:
     Result<std::shared_ptr<const ListBox>> kept_items(const For& node, Position position,
                                                       std::shared_ptr<const ListBox> items,
                                                       const ScopePtr& scope);
+    Status set(const ScopePtr& scope, std::string_view name, Value value, Position position);
     Status assign(const Target& target, const Value& value, const ScopePtr& scope);
     Result<Value> block_text(const Block& body, const ExpressionPtr& filter, const ScopePtr& scope);
     Status run_call_block(const CallBlock& node, const ScopePtr& scope, TextBuilder& out);

@@ -14,7 +14,9 @@ struct Evaluator::ExpressionRunner {
     const Value* block_value;
 
     Result<Value> operator()(const Constant& node) const { return node.value; }
-    Result<Value> operator()(const Name& node) const { return evaluator.look_up(node.name, scope); }
+    Result<Value> operator()(const Name& node) const {
+        return evaluator.at(position, evaluator.look_up(node.name, scope));
+    }
 
     Result<Value> operator()(const ListLiteral& node) const {
         std::vector<Value> items;
@@ -169,7 +171,10 @@ Result<Value> Evaluator::eval_optional(const ExpressionPtr& expression, const Sc
 }
 
 Result<Value> Evaluator::look_up(std::string_view name, const ScopePtr& scope) {
-    if (const Value* found = scope->find(name)) return *found;
+    size_t visited = 0;
+    const Value* found = scope->find(name, visited);
+    TRY_STATUS(heap_.spend(visited / 16));
+    if (found != nullptr) return *found;
     const auto global = globals_.find(name);
     if (global != globals_.end()) return global->second;
     return Value::undefined(fmt::format("'{}' is undefined", name));

@@ -56,6 +56,7 @@ public:
     Status write(const Value& value, size_t level) {
         TRY_STATUS(heap_.spend(1));
         if (const TrackedText* text = value.as_text()) {
+            TRY_STATUS(heap_.spend_characters(text->size()));
             return out_.append(quoted(text->bytes(), style_.ensure_ascii), text->has_input());
         }
         if (const ListBox* list = value.as_list();

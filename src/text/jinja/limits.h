@@ -23,9 +23,10 @@ inline constexpr size_t kRangeItemsMax = 100'000;
 struct RenderLimits {
     // Nested evaluations (macros that call themselves); bounds the C++ stack to about 1 MiB.
     size_t call_depth_max = 1'000;
-    // Evaluated nodes, visited items and (in units of 16) copied bytes together. A conversation of
-    // a million tokens takes about 2 million; 100 million take about three seconds.
-    size_t steps_max = 100'000'000;
+    // Evaluated nodes, visited items, copied bytes / 64 and examined characters / 8, together. A
+    // conversation of a million tokens takes 0.4 to 0.8 million steps in long messages and 3.5
+    // million in 20,000 short ones; 20 million take two to five seconds.
+    size_t steps_max = 20'000'000;
     // Live strings and containers. A million tokens of text are about 4 MiB, and templates hold a
     // few copies.
     size_t value_bytes_max = size_t{256} << 20U;

@@ -8,6 +8,7 @@
 #include "text/jinja/builtins.h"
 #include "text/jinja/characters.h"
 #include "text/jinja/text_operations.h"
+#include "text/jinja/text_search.h"
 
 namespace colibri::jinja {
 namespace {
@@ -144,8 +145,9 @@ Result<Value> call_find(const StringCall& call) {
     if (call.method == Method::count) {
         return Value::integer(static_cast<Int>(count_occurrences(bytes, needle->bytes())));
     }
-    const size_t at =
-        call.method == Method::rfind ? bytes.rfind(needle->bytes()) : bytes.find(needle->bytes());
+    const size_t at = call.method == Method::rfind
+                          ? rfind_text(bytes, needle->bytes(), bytes.size())
+                          : find_text(bytes, needle->bytes(), 0);
     if (at == std::string::npos) {
         if (call.method == Method::index)
             return fail(ErrorKind::invalid_input, "substring not found");
@@ -161,7 +163,8 @@ Result<Value> call_partition(const StringCall& call) {
     TRY_STATUS(call.heap.spend_bytes(call.text.size()));
     const std::string& bytes = call.text.bytes();
     const bool from_right = call.method == Method::rpartition;
-    const size_t at = from_right ? bytes.rfind(separator->bytes()) : bytes.find(separator->bytes());
+    const size_t at = from_right ? rfind_text(bytes, separator->bytes(), bytes.size())
+                                 : find_text(bytes, separator->bytes(), 0);
     const size_t size = bytes.size();
     const bool found = at != std::string::npos;
     const size_t head = found ? at : from_right ? 0 : size;
@@ -189,7 +192,7 @@ Result<Value> call_replace(const StringCall& call) {
 Result<Value> call_predicate(const StringCall& call) {
     TRY_STATUS(call.bind({}));
     const std::string& bytes = call.text.bytes();
-    TRY_STATUS(call.heap.spend_bytes(bytes.size()));
+    TRY_STATUS(call.heap.spend_characters(bytes.size()));
     for (size_t at = 0; at < bytes.size(); at += character_size(bytes, at)) {
         const char32_t c = character_at(bytes, at);
         const bool holds = call.method == Method::isdigit   ? c >= '0' && c <= '9'
@@ -204,7 +207,7 @@ Result<Value> call_case(const StringCall& call) {
     TRY_STATUS(call.bind({}));
     const std::string& bytes = call.text.bytes();
     const bool is_input = call.text.has_input();
-    TRY_STATUS(call.heap.spend_bytes(bytes.size()));
+    TRY_STATUS(call.heap.spend_characters(bytes.size()));
     if (call.method == Method::upper) return map_ranges(call.text, upper, call.heap);
     if (call.method == Method::lower) return map_ranges(call.text, lower, call.heap);
     if (call.method == Method::title) return call.heap.string(title_method(bytes), is_input);
@@ -272,6 +275,9 @@ Result<Value> call_dict_method(const DictBox& dict, const BoundMethod& bound,
     if (bound.method == Method::get) {
         TRY(const auto values, bind_arguments("get", arguments, {"key", "default"}));
         if (!values[0]) return fail(ErrorKind::invalid_input, "get needs a key");
+        if (values[0]->is_string()) {
+            TRY_STATUS(heap.spend_bytes(values[0]->as_text()->size()));
+        }
         const Value* found = dict.find(*values[0]);
         if (found != nullptr) return *found;
         return values[1].value_or(Value::none());

@@ -21,7 +21,7 @@ Result<Value> filter_length(BuiltinContext& context, const Value& input,
                             const CallArguments& arguments) {
     TRY_STATUS(bind_arguments("length", arguments, {}));
     if (const TrackedText* text = input.as_text()) {
-        TRY_STATUS(context.heap.spend_bytes(text->size()));
+        TRY_STATUS(context.heap.spend_characters(text->size()));
         return Value::integer(static_cast<Int>(character_count(text->bytes())));
     }
     if (const DictBox* dict = input.as_dict())

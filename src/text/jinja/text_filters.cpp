@@ -28,6 +28,7 @@ Result<Value> filter_title(BuiltinContext& context, const Value& input,
                            const CallArguments& arguments) {
     TRY_STATUS(bind_arguments("title", arguments, {}));
     TRY(const TrackedText text, to_text(input, context.heap));
+    TRY_STATUS(context.heap.spend_characters(text.size()));
     return context.heap.string(title_filter(text.bytes()), text.has_input());
 }
 
@@ -35,6 +36,7 @@ Result<Value> filter_capitalize(BuiltinContext& context, const Value& input,
                                 const CallArguments& arguments) {
     TRY_STATUS(bind_arguments("capitalize", arguments, {}));
     TRY(const TrackedText text, to_text(input, context.heap));
+    TRY_STATUS(context.heap.spend_characters(text.size()));
     return context.heap.string(capitalize(text.bytes()), text.has_input());
 }
 
@@ -143,7 +145,7 @@ Result<Value> filter_wordcount(BuiltinContext& context, const Value& input,
                                const CallArguments& arguments) {
     TRY_STATUS(bind_arguments("wordcount", arguments, {}));
     TRY(const TrackedText text, to_text(input, context.heap));
-    TRY_STATUS(context.heap.spend_bytes(text.size()));
+    TRY_STATUS(context.heap.spend_characters(text.size()));
     Int words = 0;
     bool in_word = false;
     const std::string& bytes = text.bytes();

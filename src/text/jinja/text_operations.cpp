@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "text/jinja/characters.h"
+#include "text/jinja/text_search.h"
 
 namespace colibri::jinja {
 namespace {
@@ -54,10 +55,16 @@ Result<Value> strip(const TrackedText& text, const std::string* characters, bool
     size_t begin = 0;
     size_t end = bytes.size();
     TRY_STATUS(heap.spend_bytes(end));
-    while (left && begin < end && strips(begin)) begin += character_size(bytes, begin);
+    // Each character is looked up among those to strip.
+    const size_t character_cost = 1 + (characters == nullptr ? 0 : characters->size() / 64);
+    while (left && begin < end && strips(begin)) {
+        TRY_STATUS(heap.spend(character_cost));
+        begin += character_size(bytes, begin);
+    }
     while (right && end > begin) {
         const size_t last = previous_character(bytes, end);
         if (!strips(last)) break;
+        TRY_STATUS(heap.spend(character_cost));
         end = last;
     }
     return heap.string(text.slice(begin, end));
@@ -72,7 +79,7 @@ Result<Value> split_at(const TrackedText& text, std::string_view separator, int6
     if (from_right) {
         size_t end = bytes.size();
         while (limit != 0 && end >= separator.size()) {
-            const size_t found = bytes.rfind(separator, end - separator.size());
+            const size_t found = rfind_text(bytes, separator, end);
             if (found == std::string::npos) break;
             parts.push_back({.begin = found + separator.size(), .end = end});
             end = found;
@@ -84,7 +91,7 @@ Result<Value> split_at(const TrackedText& text, std::string_view separator, int6
     }
     size_t begin = 0;
     while (limit != 0) {
-        const size_t found = bytes.find(separator, begin);
+        const size_t found = find_text(bytes, separator, begin);
         if (found == std::string::npos) break;
         parts.push_back({.begin = begin, .end = found});
         begin = found + separator.size();
@@ -96,7 +103,7 @@ Result<Value> split_at(const TrackedText& text, std::string_view separator, int6
 
 Result<Value> split_at_spaces(const TrackedText& text, int64_t limit, bool from_right, Heap& heap) {
     const std::string& bytes = text.bytes();
-    TRY_STATUS(heap.spend_bytes(bytes.size()));
+    TRY_STATUS(heap.spend_characters(bytes.size()));
     Parts words;
     for (size_t at = 0; at < bytes.size();) {
         const bool space = is_space(character_at(bytes, at));
@@ -125,7 +132,7 @@ Result<Value> split_at_spaces(const TrackedText& text, int64_t limit, bool from_
 
 Result<Value> split_lines(const TrackedText& text, bool keep_ends, Heap& heap) {
     const std::string& bytes = text.bytes();
-    TRY_STATUS(heap.spend_bytes(bytes.size()));
+    TRY_STATUS(heap.spend_characters(bytes.size()));
     Parts lines;
     size_t begin = 0;
     for (size_t at = 0; at < bytes.size();) {
@@ -160,7 +167,7 @@ Result<Value> replace(const TrackedText& text, std::string_view from, const Trac
         }
     }
     while (limit != 0) {
-        const size_t found = bytes.find(from, begin);
+        const size_t found = find_text(bytes, from, begin);
         if (found == std::string::npos) break;
         TRY_STATUS(out.append(text, begin, found));
         TRY_STATUS(out.append(to));
@@ -174,14 +181,15 @@ Result<Value> replace(const TrackedText& text, std::string_view from, const Trac
 size_t count_occurrences(std::string_view text, std::string_view needle) {
     if (needle.empty()) return character_count(text) + 1;
     size_t count = 0;
-    for (size_t at = text.find(needle); at != std::string_view::npos;
-         at = text.find(needle, at + needle.size())) {
+    for (size_t at = find_text(text, needle, 0); at != std::string_view::npos;
+         at = find_text(text, needle, at + needle.size())) {
         ++count;
     }
     return count;
 }
 
 Result<Value> map_ranges(const TrackedText& text, TextFunction function, Heap& heap) {
+    TRY_STATUS(heap.spend_characters(text.size()));
     TextBuilder out(heap);
     for (const auto& [range, is_input] : stretches(text)) {
         const auto part =

@@ -262,7 +262,7 @@ Result<Value> Heap::dict(std::vector<DictEntry> entries) {
     TRY_STATUS(check_string_size(bytes));
     TRY_STATUS(spend(1 + entries.size()));
     TRY_STATUS(reserve(bytes));
-    std::unordered_map<std::string, size_t> index;
+    std::map<std::string, size_t> index;
     std::vector<DictEntry> unique;
     size_t depth = 1;
     for (DictEntry& entry : entries) {
@@ -328,20 +328,33 @@ Status TextBuilder::grow(size_t bytes) {
     return {};
 }
 
+// Ranges are charged once their number is known; what is appended is charged already and bounds the
+// excess.
+Status TextBuilder::charge_ranges(size_t before) {
+    const size_t added = text_.input_ranges().size() - before;
+    TRY_STATUS(heap_->spend(added));
+    TRY_STATUS(heap_->reserve(added * sizeof(ByteRange)));
+    heap_->live_bytes_ += added * sizeof(ByteRange);
+    charged_bytes_ += added * sizeof(ByteRange);
+    return {};
+}
+
 Status TextBuilder::append(const TrackedText& text) {
     return append(text, 0, text.size());
 }
 
 Status TextBuilder::append(const TrackedText& text, size_t begin, size_t end) {
     TRY_STATUS(grow(end - begin));
+    const size_t ranges = text_.input_ranges().size();
     text_.append(text, begin, end);
-    return {};
+    return charge_ranges(ranges);
 }
 
 Status TextBuilder::append(std::string_view bytes, bool is_input) {
     TRY_STATUS(grow(bytes.size()));
+    const size_t ranges = text_.input_ranges().size();
     text_.append(bytes, is_input);
-    return {};
+    return charge_ranges(ranges);
 }
 
 TrackedText TextBuilder::take() {

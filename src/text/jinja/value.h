@@ -8,10 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -175,7 +175,7 @@ using DictEntry = std::pair<Value, Value>;
 struct DictBox {
     Charge charge;
     std::vector<DictEntry> entries;
-    std::unordered_map<std::string, size_t>
+    std::map<std::string, size_t>
         index;  // canonical key -> entry; only for dicts that are not small
     size_t depth = 1;
 
@@ -216,7 +216,9 @@ public:
 
     // Counts work; fails once RenderLimits::steps_max is exceeded.
     [[nodiscard]] Status spend(size_t steps);
-    [[nodiscard]] Status spend_bytes(size_t bytes) { return spend(1 + bytes / 16); }
+    // Copying or searching `bytes`, and walking them character by character.
+    [[nodiscard]] Status spend_bytes(size_t bytes) { return spend(1 + bytes / 64); }
+    [[nodiscard]] Status spend_characters(size_t bytes) { return spend(1 + bytes / 8); }
     [[nodiscard]] Status check_string_size(size_t bytes) const;
     // Fails, before anything is allocated, if `bytes` more would exceed value_bytes_max.
     [[nodiscard]] Status reserve(size_t bytes) const;
@@ -255,6 +257,7 @@ public:
 
 private:
     [[nodiscard]] Status grow(size_t bytes);
+    [[nodiscard]] Status charge_ranges(size_t before);
 
     Heap* heap_;
     TrackedText text_;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "text/jinja/characters.h"
+#include "text/jinja/text_search.h"
 #include "text/jinja/value.h"
 
 namespace colibri::jinja {
@@ -24,6 +25,7 @@ Result<bool> equal_lists(const ListBox& a, const ListBox& b, Heap& heap) {
 Result<bool> equal_dicts(const DictBox& a, const DictBox& b, Heap& heap) {
     if (a.entries.size() != b.entries.size()) return false;
     for (const auto& [key, value] : a.entries) {
+        if (key.is_string()) TRY_STATUS(heap.spend_bytes(key.as_text()->size()));
         const Value* other = b.find(key);
         if (other == nullptr) return false;
         TRY(const bool same, equal(value, *other, heap));
@@ -172,7 +174,7 @@ Result<bool> contains(const Value& container, const Value& item, Heap& heap) {
                                     item.type_name()));
         }
         TRY_STATUS(heap.spend_bytes(text->size()));
-        return text->bytes().find(needle->bytes()) != std::string::npos;
+        return find_text(text->bytes(), needle->bytes(), 0) != std::string::npos;
     }
     if (const DictBox* dict = container.as_dict()) {
         TRY_STATUS(heap.spend(1));
@@ -180,6 +182,7 @@ Result<bool> contains(const Value& container, const Value& item, Heap& heap) {
             return fail(ErrorKind::invalid_input,
                         fmt::format("a '{}' cannot be a key of a dict", item.type_name()));
         }
+        if (item.is_string()) TRY_STATUS(heap.spend_bytes(item.as_text()->size()));
         return dict->find(item) != nullptr;
     }
     TRY(const auto items, iterate(container, heap));
@@ -251,6 +254,7 @@ std::string int_repr(Int value) {
 Status append_repr(const Value& value, TextBuilder& out, Heap& heap) {
     TRY_STATUS(heap.spend(1));
     if (const TrackedText* text = value.as_text()) {
+        TRY_STATUS(heap.spend_characters(text->size()));
         return out.append(string_repr(text->bytes()), text->has_input());
     }
     if (const ListBox* list = value.as_list()) return append_list_repr(*list, out, heap);
