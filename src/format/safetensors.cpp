@@ -9,7 +9,6 @@
 #include <numeric>
 #include <optional>
 
-
 namespace colibri {
 
 namespace {
