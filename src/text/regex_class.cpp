@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "text/unicode_additions.h"
 #include "text/utf8.h"
 
 namespace colibri {
@@ -19,6 +20,9 @@ constexpr std::array<std::string_view, 30> kCategories = {
 constexpr std::string_view kSpaceItems =
     "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{"
     "205f}\\x{3000}";
+
+// CJK ideographs of Unicode 15 and 15.1.
+constexpr std::string_view kHanAdditions = "\\x{2b739}\\x{2ebf0}-\\x{2ee5d}\\x{31350}-\\x{323af}";
 
 struct Alias {
     std::string_view name;
@@ -82,9 +86,19 @@ std::string complement_of_category(std::string_view category) {
     return items;
 }
 
+// Items of what Unicode 15 and 16 put into a category; the intersections by complement below go
+// without.
+std::string additions_to(std::string_view category) {
+    std::string items;
+    for (const unicode::Addition& added : unicode::additions())
+        if (added.category.starts_with(category))
+            items += fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", added.first, added.last);
+    return items;
+}
+
 CharClass category_class(std::string_view category) {
     CharClass result;
-    result.items = fmt::format("\\p{{{}}}", category);
+    result.items = fmt::format("\\p{{{}}}{}", category, additions_to(category));
     result.complement = complement_of_category(category);
     return result;
 }
@@ -306,6 +320,7 @@ std::optional<CharClass> property_class(std::string_view name, RegexDialect dial
         result = items_class(fmt::format("\\p{{{}}}", plain));
     } else {
         result = items_class(fmt::format("\\p{{sc:{}}}", plain));
+        if (plain == "han" || plain == "hani") result.add_items(kHanAdditions);
     }
     result.negated = negated;
     return result;
@@ -340,11 +355,12 @@ CharClass digit_class() {
 }
 
 CharClass word_class(RegexDialect dialect) {
+    CharClass result = items_class("\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}");
+    for (const char* category : {"L", "M", "Nd"}) result.add_items(additions_to(category));
     // Oniguruma also counts the Latin-1 superscripts and fractions, Rust the two joiners.
-    if (dialect == RegexDialect::oniguruma)
-        return items_class(
-            "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}");
-    return items_class("\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}");
+    result.add_items(dialect == RegexDialect::oniguruma ? "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
+                                                        : "\\x{200c}\\x{200d}");
+    return result;
 }
 
 CharClass hex_digit_class() {

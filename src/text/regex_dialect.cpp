@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <variant>
 
 #include "text/regex_class.h"
 #include "text/utf8.h"
@@ -32,12 +33,8 @@ struct Flags {
     bool dot_matches_newline = false;
 };
 
-// An escape is one character, a class, or something that consumes nothing.
-struct Escape {
-    std::optional<uint32_t> character;
-    std::optional<CharClass> set;
-    std::string verbatim;  // PCRE2 text otherwise
-};
+// An escape is one character, a class, or PCRE2 text that consumes nothing.
+using Escape = std::variant<uint32_t, CharClass, std::string>;
 
 struct Quantifier {
     uint32_t least = 0;
@@ -121,8 +118,8 @@ private:
             TRY(const std::string text, pcre2_class(set, flags.ignore_case, where_));
             out_ += text;
         } else if (skip("\\")) {
-            TRY(Escape escape, escaped(false));
-            TRY_STATUS(emit(std::move(escape), flags));
+            TRY(const Escape escape, escaped(false));
+            TRY_STATUS(emit(escape, flags));
         } else if (skip(".")) {
             out_ += flags.dot_matches_newline ? "\\p{Any}" : "[^\\n]";
         } else if (skip("^")) {
@@ -140,14 +137,14 @@ private:
         return repetitions(start, group);
     }
 
-    Status emit(Escape escape, const Flags& flags) {
-        if (escape.character) {
-            out_ += literal(*escape.character);
-        } else if (escape.set) {
-            TRY(const std::string text, pcre2_class(*escape.set, flags.ignore_case, where_));
+    Status emit(const Escape& escape, const Flags& flags) {
+        if (const auto* character = std::get_if<uint32_t>(&escape)) {
+            out_ += literal(*character);
+        } else if (const auto* set = std::get_if<CharClass>(&escape)) {
+            TRY(const std::string text, pcre2_class(*set, flags.ignore_case, where_));
             out_ += text;
-        } else {
-            out_ += escape.verbatim;
+        } else if (const auto* verbatim = std::get_if<std::string>(&escape)) {
+            out_ += *verbatim;
         }
         return {};
     }
@@ -337,62 +334,66 @@ private:
 
     Status class_item(CharClass& set) {
         TRY(Escape first, class_atom());
-        if (first.set) {
-            set.add_class(std::move(*first.set));
+        if (auto* inner = std::get_if<CharClass>(&first)) {
+            set.add_class(std::move(*inner));
             return {};
         }
+        const uint32_t from = std::get<uint32_t>(first);
         const bool range = at("-") && !at("-]") && !at("-[") && position_ + 1 < in_.size();
         if (!range) {
-            set.add_character(*first.character);
+            set.add_character(from);
             return {};
         }
         skip("-");
-        TRY(Escape last, class_atom());
-        if (last.set) return malformed("a range that ends in a class");
-        if (*last.character < *first.character) return malformed("a range in the wrong order");
-        set.add_range(*first.character, *last.character);
+        TRY(const Escape last, class_atom());
+        const auto* to = std::get_if<uint32_t>(&last);
+        if (!to) return malformed("a range that ends in a class");
+        if (*to < from) return malformed("a range in the wrong order");
+        set.add_range(from, *to);
         return {};
     }
 
+    // A character or a class.
     Result<Escape> class_atom() {
         if (skip("\\")) {
             TRY(Escape escape, escaped(true));
-            if (!escape.character && !escape.set) return unsupported("an escape inside a class");
+            if (std::holds_alternative<std::string>(escape))
+                return unsupported("an escape inside a class");
             return escape;
         }
         TRY(const uint32_t character, next_character());
-        return Escape{.character = character};
+        return Escape{character};
     }
 
     // After a backslash.
     Result<Escape> escaped(bool in_class) {
         TRY(const uint32_t letter, next_character());
         if (letter >= '1' && letter <= '9') return unsupported("a back reference");
-        if (letter == '0') return Escape{.character = 0};
-        if (!is_ascii_letter(letter)) return Escape{.character = letter};
+        if (letter == '0') return Escape{uint32_t{0}};
+        if (!is_ascii_letter(letter)) return Escape{letter};
         switch (letter) {
-            case 'n': return Escape{.character = '\n'};
-            case 'r': return Escape{.character = '\r'};
-            case 't': return Escape{.character = '\t'};
-            case 'f': return Escape{.character = '\f'};
-            case 'v': return Escape{.character = '\v'};
-            case 'a': return Escape{.character = '\a'};
-            case 'e': return Escape{.character = 0x1B};
+            case 'n': return Escape{uint32_t{'\n'}};
+            case 'r': return Escape{uint32_t{'\r'}};
+            case 't': return Escape{uint32_t{'\t'}};
+            case 'f': return Escape{uint32_t{'\f'}};
+            case 'v': return Escape{uint32_t{'\v'}};
+            case 'a': return Escape{uint32_t{'\a'}};
+            case 'e': return Escape{uint32_t{0x1B}};
             case 'x': return hex_escape(2);
             case 'u': return hex_escape(4);
             case 'p':
             case 'P': return property(letter == 'P');
-            case 's': return Escape{.set = space_class()};
+            case 's': return Escape{space_class()};
             case 'S': return complement(space_class());
-            case 'd': return Escape{.set = digit_class()};
+            case 'd': return Escape{digit_class()};
             case 'D': return complement(digit_class());
-            case 'w': return Escape{.set = word_class(dialect_)};
+            case 'w': return Escape{word_class(dialect_)};
             case 'W': return complement(word_class(dialect_));
-            case 'h': return Escape{.set = hex_digit_class()};
+            case 'h': return Escape{hex_digit_class()};
             case 'H': return complement(hex_digit_class());
             default: break;
         }
-        if (letter == 'b' && in_class) return Escape{.character = 0x08};
+        if (letter == 'b' && in_class) return Escape{uint32_t{0x08}};
         if (in_class)
             return unsupported(fmt::format("'\\{}' in a class", static_cast<char>(letter)));
         return assertion(letter);
@@ -401,14 +402,12 @@ private:
     Result<Escape> assertion(uint32_t letter) {
         const std::string word = fmt::format("[{}]", word_class(dialect_).items);
         switch (letter) {
-            case 'A': return Escape{.verbatim = "\\A"};
-            case 'z': return Escape{.verbatim = "\\z"};
-            case 'Z': return Escape{.verbatim = "(?=\\n?\\z)"};
-            case 'b':
-                return Escape{.verbatim = fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word)};
-            case 'B':
-                return Escape{.verbatim = fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word)};
-            case 'R': return Escape{.verbatim = "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])"};
+            case 'A': return Escape{std::string("\\A")};
+            case 'z': return Escape{std::string("\\z")};
+            case 'Z': return Escape{std::string("(?=\\n?\\z)")};
+            case 'b': return Escape{fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word)};
+            case 'B': return Escape{fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word)};
+            case 'R': return Escape{std::string("(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])")};
             default:
                 return unsupported(fmt::format("the escape '\\{}'", static_cast<char>(letter)));
         }
@@ -416,7 +415,7 @@ private:
 
     static Escape complement(CharClass set) {
         set.negated = !set.negated;
-        return Escape{.set = std::move(set)};
+        return Escape{std::move(set)};
     }
 
     Result<Escape> property(bool negated) {
@@ -434,7 +433,7 @@ private:
         auto set = property_class(name, dialect_);
         if (!set) return unsupported(fmt::format("the property '{}'", name.substr(0, 40)));
         if (negated) set->negated = !set->negated;
-        return Escape{.set = std::move(*set)};
+        return Escape{*std::move(set)};
     }
 
     // \xH, \xHH, \x{H...}, \uHHHH, \u{H...}
@@ -457,7 +456,7 @@ private:
         if (text.empty() || error != std::errc{} || end != text.data() + text.size() ||
             value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
             return malformed("not a code point");
-        return Escape{.character = value};
+        return Escape{value};
     }
 
     enum class Tail : uint8_t { greedy_group, other };
