@@ -28,6 +28,10 @@ constexpr std::array kSubcommands{
     Subcommand{"matmul", colibri::bench::run_matmul,
                "products of one matrix in the cache beside the peak of fma: --format F --isa NAME\n"
                "            --rows 64 --outputs 2048 --columns 6144 --seconds 1 --threads 1"},
+    Subcommand{"decode", colibri::bench::run_resident_decode,
+               "a synthetic model that lies in memory, interleaved with membw:\n"
+               "            --format int8-row|int4-g64 --bytes 4G --directory build --threads N\n"
+               "            --pairs 9 --seconds 5 --isa NAME"},
     Subcommand{"nano", colibri::bench::run_nano,
                "the bundled model, all experts resident: decode, prefill, first token, memory:\n"
                "            --model DIR --threads N --rows 512 --rounds 9 --seconds 5 --isa NAME"},

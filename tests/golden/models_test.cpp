@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(All, Fixtures,
                          testing::Values("glm_short", "glm_sparse", "glm_odd", "glm_mtp", "glm_fp8",
                                          "glm_out_int4row", "glm_out_int4g64", "glm_out_int2row",
                                          "olmoe", "olmoe_clip", "olmoe_out_int8"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& fixture) { return std::string(fixture.param); });
 
 // Goal: the bundled trained model, with sparse selection biting on a prompt of 597 tokens.
 // Method: its own reference outputs.
