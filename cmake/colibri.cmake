@@ -138,6 +138,16 @@ function(colibri_cross_folder_tests)
   endforeach()
 endfunction()
 
+# The NEON table against the reference under an emulator, where a cross compiler is installed.
+function(colibri_neon_check)
+  find_program(COLIBRI_AARCH64_CXX aarch64-linux-gnu-g++)
+  find_program(COLIBRI_QEMU_AARCH64 qemu-aarch64)
+  if(COLIBRI_TESTS AND COLIBRI_AARCH64_CXX AND COLIBRI_QEMU_AARCH64 AND NOT COLIBRI_SANITIZE)
+    add_test(NAME neon_under_qemu COMMAND ${CMAKE_SOURCE_DIR}/tools/neon_check.sh)
+    set_tests_properties(neon_under_qemu PROPERTIES LABELS slow TIMEOUT 3600)
+  endif()
+endfunction()
+
 function(colibri_benchmarks)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cpp)
   if(sources)

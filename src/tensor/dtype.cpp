@@ -1,10 +1,10 @@
 #include "tensor/dtype.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <algorithm>
 
 namespace colibri {
 
@@ -24,23 +24,28 @@ constexpr std::array kTypes{
     DTypeRow{DType::i64, "I64", 8},
 };
 
-// A float with `exponent_bits` and `mantissa_bits` below its sign, all-finite or IEEE, widened exactly.
+// A float with `exponent_bits` and `mantissa_bits` below its sign, all-finite or IEEE, widened
+// exactly.
 float widen(uint32_t bits, uint32_t exponent_bits, uint32_t mantissa_bits) {
     const uint32_t sign = bits >> (exponent_bits + mantissa_bits);
     const uint32_t exponent = (bits >> mantissa_bits) & ((1U << exponent_bits) - 1);
     const uint32_t mantissa = bits & ((1U << mantissa_bits) - 1);
     const int bias = (1 << (exponent_bits - 1)) - 1;
-    const float magnitude =
-        exponent == 0 ? std::ldexp(float(mantissa), 1 - bias - int(mantissa_bits))
-                      : std::ldexp(float(mantissa | (1U << mantissa_bits)),
-                                   int(exponent) - bias - int(mantissa_bits));
+    const float magnitude = exponent == 0
+                                ? std::ldexp(float(mantissa), 1 - bias - int(mantissa_bits))
+                                : std::ldexp(float(mantissa | (1U << mantissa_bits)),
+                                             int(exponent) - bias - int(mantissa_bits));
     return sign != 0 ? -magnitude : magnitude;
 }
 
 }  // namespace
 
-uint32_t size_bytes(DType type) { return kTypes[size_t(type)].size_bytes; }
-std::string_view to_string(DType type) { return kTypes[size_t(type)].name; }
+uint32_t size_bytes(DType type) {
+    return kTypes[size_t(type)].size_bytes;
+}
+std::string_view to_string(DType type) {
+    return kTypes[size_t(type)].name;
+}
 
 std::optional<DType> dtype_from_string(std::string_view name) {
     for (const DTypeRow& row : kTypes)
@@ -48,7 +53,9 @@ std::optional<DType> dtype_from_string(std::string_view name) {
     return std::nullopt;
 }
 
-float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+float bf16_to_f32(uint16_t bits) {
+    return std::bit_cast<float>(uint32_t(bits) << 16);
+}
 
 float f16_to_f32(uint16_t bits) {
     if ((bits & 0x7C00U) == 0x7C00U) {
@@ -79,10 +86,12 @@ uint8_t f32_to_f8_e4m3(float value) {
     const uint8_t sign = std::signbit(value) ? 0x80 : 0;
     if (std::isnan(value)) return uint8_t(sign | 0x7FU);
     const float magnitude = std::fabs(value);
-    if (magnitude >= 464.0F) return uint8_t(sign | 0x7EU);  // saturates at 448, as the finite variant does
+    if (magnitude >= 464.0F)
+        return uint8_t(sign | 0x7EU);  // saturates at 448, as the finite variant does
     int exponent = 0;
     std::frexp(magnitude, &exponent);
-    const int lowest = std::max(exponent - 1, -6);  // exponent of the leading bit, subnormals share -6
+    const int lowest =
+        std::max(exponent - 1, -6);  // exponent of the leading bit, subnormals share -6
     const auto steps = uint32_t(std::nearbyint(std::ldexp(magnitude, 3 - lowest)));
     const uint32_t code = steps == 0 ? 0 : (uint32_t(lowest + 6) << 3) + steps;
     return uint8_t(sign | (code > 0x7E ? 0x7E : code));

@@ -45,7 +45,8 @@ inline Dwords4 interleave_high(Dwords4 a, Dwords4 b) {
     return __builtin_shufflevector(a, b, 2, 6, 3, 7);
 }
 
-// Square tile, as many rows as a vector has lanes: log2 rounds of interleaving row i with row i + rows / 2.
+// Square tile, as many rows as a vector has lanes: log2 rounds of interleaving row i with row i +
+// rows / 2.
 template <class V, int kRows>
 inline void transpose(V (&tile)[kRows]) {
     static_assert(sizeof(V) / sizeof(V{}[0]) == size_t(kRows));

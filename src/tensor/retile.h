@@ -1,9 +1,10 @@
-// Row-major weights, as checkpoints store them, into the tile16 layout. Bytes, not maths: values are copied or
-// widened exactly, never rounded.
+// Row-major weights, as checkpoints store them, into the tile16 layout. Bytes, not maths: values
+// are copied or widened exactly, never rounded.
 //
-// Each function fills row blocks [block_begin, block_end) of `out` (shape.total_bytes() bytes, 64-byte aligned), so that
-// callers can cut the work between threads or stream a large tensor in pieces: `source` points at the first
-// row of block_begin and holds the rows up to min(rows, 16*block_end). Padding is written by these functions.
+// Each function fills row blocks [block_begin, block_end) of `out` (shape.total_bytes() bytes,
+// 64-byte aligned), so that callers can cut the work between threads or stream a large tensor in
+// pieces: `source` points at the first row of block_begin and holds the rows up to min(rows,
+// 16*block_end). Padding is written by these functions.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ namespace colibri {
                                   std::span<const std::byte> source, uint32_t block_begin,
                                   uint32_t block_end, std::byte* out);
 
-// fp8 shape (group = block columns) from F8_E4M3 codes [rows, columns]. Errors: corrupt at the first NaN code.
+// fp8 shape (group = block columns) from F8_E4M3 codes [rows, columns]. Errors: corrupt at the
+// first NaN code.
 [[nodiscard]] Status retile_fp8(const TileShape& shape, std::span<const std::byte> source,
                                 uint32_t block_begin, uint32_t block_end, std::byte* out);
 
@@ -30,18 +32,20 @@ namespace colibri {
 [[nodiscard]] Status retile_int8(const TileShape& shape, std::span<const std::byte> source,
                                  uint32_t block_begin, uint32_t block_end, std::byte* out);
 
-// int4 shape from packed rows. bits = 4: [rows, ceil(columns/2)], low nibble = even column, value+8.
-// bits = 2: [rows, ceil(columns/4)], 4 values a byte, lowest bits first, value+2 (widened exactly to nibbles).
+// int4 shape from packed rows. bits = 4: [rows, ceil(columns/2)], low nibble = even column,
+// value+8. bits = 2: [rows, ceil(columns/4)], 4 values a byte, lowest bits first, value+2 (widened
+// exactly to nibbles).
 [[nodiscard]] Status retile_int4(const TileShape& shape, uint32_t bits,
                                  std::span<const std::byte> source, uint32_t block_begin,
                                  uint32_t block_end, std::byte* out);
 
-// Scales, all blocks at once. `scale(row, group)` = source[(first_row + row) / row_divisor * source_groups + group]:
-// per-row scales have row_divisor 1; FP8 blocks of 128x128 have row_divisor 128 and first_row the row of the
-// stored tensor at which this matrix begins (a slice of a larger tensor keeps its place in the block grid).
-// Padding rows get 0. Errors: corrupt when a scale is not finite or out of `source`'s bounds.
+// Scales, all blocks at once. `scale(row, group)` = source[(first_row + row) / row_divisor *
+// source_groups + group]: per-row scales have row_divisor 1; FP8 blocks of 128x128 have row_divisor
+// 128 and first_row the row of the stored tensor at which this matrix begins (a slice of a larger
+// tensor keeps its place in the block grid). Padding rows get 0. Errors: corrupt when a scale is
+// not finite or out of `source`'s bounds.
 [[nodiscard]] Status retile_scales(const TileShape& shape, std::span<const float> source,
-                                   uint32_t source_groups, uint32_t first_row,
-                                   uint32_t row_divisor, std::byte* out);
+                                   uint32_t source_groups, uint32_t first_row, uint32_t row_divisor,
+                                   std::byte* out);
 
 }  // namespace colibri

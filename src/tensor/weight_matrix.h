@@ -1,18 +1,21 @@
 // Weight matrices in the order in which kernels multiply them: the tile16 layout.
 //
-// A matrix maps `columns` inputs to `rows` outputs: y[o] = sum over k of W[o,k] x[k]. Rows are cut into blocks
-// of 16 (padded with zero rows); SIMD lanes are rows, never columns, so no kernel ever sums across lanes.
+// A matrix maps `columns` inputs to `rows` outputs: y[o] = sum over k of W[o,k] x[k]. Rows are cut
+// into blocks of 16 (padded with zero rows); SIMD lanes are rows, never columns, so no kernel ever
+// sums across lanes.
 //
 //   f32, bf16, fp8   data[block][column][16 rows]
 //   int8             data[block][quad][16 rows][4 columns], a quad being 4 neighboring columns
-//   int4             data[block][group][pair][16 rows][4 columns]: one byte holds, of its group, column
-//                    4*pair+j in the low nibble and column half+4*pair+j in the high one, where half is half of the
-//                    group's padded width; a nibble is the value plus 8 (padding: 8)
+//   int4             data[block][group][pair][16 rows][4 columns]: one byte holds, of its group,
+//                    column 4*pair+j in the low nibble and column half+4*pair+j in the high one,
+//                    where half is half of the group's padded width; a nibble is the value plus 8
+//                    (padding: 8)
 //   scales           float scales[block][group][16 rows]
 //
-// Groups run along columns. `group` = columns per scale; 0 means one scale per row (int8, int4) or none
-// (f32, bf16). Where a kernel needs groups and the format has none it uses 256 columns ("row formats").
-// The last group may be narrower; integer formats pad its width with zeros to a multiple of 8.
+// Groups run along columns. `group` = columns per scale; 0 means one scale per row (int8, int4) or
+// none (f32, bf16). Where a kernel needs groups and the format has none it uses 256 columns ("row
+// formats"). The last group may be narrower; integer formats pad its width with zeros to a multiple
+// of 8.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +29,13 @@ namespace colibri {
 enum class WeightKind : uint8_t { f32, bf16, fp8, int8, int4 };
 
 inline constexpr uint32_t kTileRows = 16;
-inline constexpr uint32_t kRowFormatGroup = 256;  // activation group of formats with one scale per row
+// Activation group of formats with one scale per row.
+inline constexpr uint32_t kRowFormatGroup = 256;
 
 struct WeightFormat {
     WeightKind kind = WeightKind::f32;
-    uint32_t group = 0;  // columns per scale, a multiple of 8; 0: per row (integers) or unscaled (floats)
+    // Columns per scale, a multiple of 8; 0: per row (integers) or unscaled (floats).
+    uint32_t group = 0;
 
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
@@ -86,7 +91,8 @@ struct TileShape {
     [[nodiscard]] constexpr uint64_t total_bytes() const { return data_bytes() + scale_bytes(); }
 };
 
-// A matrix somewhere in memory: data first, scales right behind (at data_bytes()). Does not own. 64-byte aligned.
+// A matrix somewhere in memory: data first, scales right behind (at data_bytes()). Does not own.
+// 64-byte aligned.
 struct MatrixView {
     TileShape shape;
     const std::byte* data = nullptr;
