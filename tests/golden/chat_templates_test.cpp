@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -82,7 +83,7 @@ TEST_P(ChatTemplateGolden, EveryRowMatches) {
 
 INSTANTIATE_TEST_SUITE_P(Templates, ChatTemplateGolden,
                          testing::Values("nano", "deepseek_v3", "llama3", "qwen3"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& row) { return row.param; });
 
 }  // namespace
 }  // namespace colibri

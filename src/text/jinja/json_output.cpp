@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -155,14 +156,14 @@ private:
         if (!std::all_of(entries.begin(), entries.end(), is_number)) {
             return fail(ErrorKind::invalid_input, "sort_keys needs keys of one type");
         }
-        std::stable_sort(entries.begin(), entries.end(),
-                         [](const DictEntry* a, const DictEntry* b) {
-                             double x = 0;
-                             double y = 0;
-                             (void)a->first.as_number(x);
-                             (void)b->first.as_number(y);
-                             return x < y;
-                         });
+        const auto order = [](const DictEntry* entry) {
+            double number = 0;
+            (void)entry->first.as_number(number);
+            return std::isnan(number) ? std::numeric_limits<double>::infinity() : number;
+        };
+        std::sort(entries.begin(), entries.end(), [&](const DictEntry* a, const DictEntry* b) {
+            return order(a) != order(b) ? order(a) < order(b) : a < b;
+        });
         return {};
     }
 
