@@ -87,8 +87,10 @@ private:
         return bytes;
     }
 
-    ReadFault pick(int descriptor, uint64_t begin, uint64_t end) const {
+    // `clears` tells how often clear() had been called when the fault was picked.
+    ReadFault pick(int descriptor, uint64_t begin, uint64_t end, uint64_t& clears) const {
         const std::lock_guard lock(state_->mutex);
+        clears = state_->clears;
         ++state_->calls;
         for (ReadFault& fault : state_->faults) {
             if (fault.times == 0 || begin >= fault.end || end <= fault.begin) continue;
@@ -127,7 +129,8 @@ private:
     ssize_t call(int descriptor, const std::vector<iovec>& parts, off_t offset) const {
         const auto begin = uint64_t(offset);
         const uint64_t size_bytes = size_of(parts);
-        const ReadFault fault = pick(descriptor, begin, begin + size_bytes);
+        uint64_t clears = 0;
+        const ReadFault fault = pick(descriptor, begin, begin + size_bytes, clears);
         const uint64_t before = fault.begin > begin ? fault.begin - begin : 0;
         switch (fault.kind) {
             case Kind::short_read: return read(descriptor, parts, offset, 1);
@@ -145,16 +148,16 @@ private:
                 if (fault.pause.count() > 0) std::this_thread::sleep_for(fault.pause);
                 return read(descriptor, parts, offset, size_bytes);
             case Kind::blocked:
-                wait_for_clear();
+                wait_for_clear(clears);
                 return read(descriptor, parts, offset, size_bytes);
         }
         return refuse(EINVAL);
     }
 
-    void wait_for_clear() const {
+    void wait_for_clear(uint64_t before) const {
         std::unique_lock lock(state_->mutex);
         state_->cleared.wait_for(lock, std::chrono::seconds(10),
-                                 [&, before = state_->clears] { return state_->clears > before; });
+                                 [&] { return state_->clears > before; });
     }
 
     std::shared_ptr<State> state_ = std::make_shared<State>();

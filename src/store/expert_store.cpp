@@ -181,7 +181,13 @@ void ExpertStore::Impl::process(std::vector<Pipeline::Completion>& list) {
         const uint32_t expert = completion.expert;
         if (completion.status) {
             if (placement.land(expert) && kind == StreamKind::decode) arrived.push_back(expert);
-        } else if (placement.fail(expert) && !error) {
+        } else if (completion.parked && placement.awaits(expert)) {
+            // The failure is older than the stream that now wants the expert: it gets its own
+            // attempt.
+            pipeline->retry(expert);
+        } else {
+            if (completion.parked) pipeline->give_up(expert);
+            if (!placement.fail(expert) || error) continue;
             error = std::move(completion.status).error().within(name(table.id(expert)));
         }
     }

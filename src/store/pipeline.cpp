@@ -113,10 +113,10 @@ void Pipeline::start_reads() {
             // Only now, in its turn: an earlier revival could fill the staging with experts whose
             // slots wait for those before them.
             flight.unwanted = flight.wanted_again = false;
+            flight.orphaned = true;  // of the stream that started it
             continue;
         }
         if (free_staging_.empty()) break;
-        flight.phase = Phase::reading;
         flight.staging = free_staging_.back();
         free_staging_.pop_back();
         Staging& staging = staging_[flight.staging];
@@ -127,12 +127,18 @@ void Pipeline::start_reads() {
                 {.file = files_[part.file].get(),
                  .offset = part.offset,
                  .out = staging.buffer.bytes().subspan(part.staging_offset, part.size_bytes)});
-        CHECK(reader_->submit({.tag = expert, .ranges = staging.ranges}));
+        submit(expert);
     }
     if (queue_begin_ == queue_.size()) {
         queue_.clear();
         queue_begin_ = 0;
     }
+}
+
+void Pipeline::submit(uint32_t expert) {
+    Flight& flight = flights_[expert];
+    flight.phase = Phase::reading;
+    CHECK(reader_->submit({.tag = expert, .ranges = staging_[flight.staging].ranges}));
 }
 
 void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
@@ -153,7 +159,6 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     } else if (flight.unwanted) {
         finish(expert, Flight{});
     } else if (!status) {
-        finish(expert, Flight{});
         complete(expert, std::move(status));
     } else if (flight.slot.empty()) {
         flight.phase = Phase::arrived;
@@ -175,9 +180,28 @@ void Pipeline::finish(uint32_t expert, const Flight& after) {
 }
 
 void Pipeline::complete(uint32_t expert, Status status) {
-    completions_.push_back({expert, std::move(status)});
+    const bool parked = !status && flights_[expert].orphaned;
+    if (parked) {
+        flights_[expert].phase = Phase::parked;
+    } else {
+        finish(expert, Flight{});
+    }
+    completions_.push_back({expert, std::move(status), parked});
     completion_count_.store(uint32_t(completions_.size()), std::memory_order_release);
     if (consumer_waits_) completion_came_.notify_one();
+}
+
+void Pipeline::retry(uint32_t expert) {
+    const std::lock_guard lock(mutex_);
+    CHECK(flights_[expert].phase == Phase::parked);
+    flights_[expert].orphaned = false;
+    submit(expert);
+}
+
+void Pipeline::give_up(uint32_t expert) {
+    const std::lock_guard lock(mutex_);
+    CHECK(flights_[expert].phase == Phase::parked);
+    finish(expert, Flight{});
 }
 
 void Pipeline::landing_worker() {
@@ -194,7 +218,6 @@ void Pipeline::landing_worker() {
         Status status = land(expert, flight, raw);
         lock.lock();
         if (stop_) return;
-        finish(expert, Flight{});
         complete(expert, std::move(status));
     }
 }
@@ -233,11 +256,14 @@ void Pipeline::cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& c
     for (uint32_t i = 0; i < staging_.size(); ++i) {
         const uint32_t expert = staging_[i].expert;
         Flight& flight = flights_[expert];
-        if (flight.staging != i || flight.unwanted || flight.phase == Phase::landing) continue;
+        if (flight.staging != i || flight.unwanted || flight.phase == Phase::parked) continue;
         const bool reading = flight.phase == Phase::reading;
         if (reading && reader_->cancel(expert)) {
             finish(expert, Flight{});
         } else if (flight.keep) {
+            flight.orphaned = true;
+            continue;
+        } else if (flight.phase == Phase::landing) {
             continue;
         } else if (reading) {
             flight.unwanted = true;

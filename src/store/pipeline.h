@@ -34,6 +34,9 @@ public:
     struct Completion {
         uint32_t expert = 0;
         Status status;
+        // A read that outlived the stream it was for has failed. It keeps its staging buffer until
+        // the consumer says retry() or give_up().
+        bool parked = false;
     };
     struct Counters {
         uint64_t read_bytes = 0, reads = 0, retries = 0;
@@ -55,6 +58,10 @@ public:
     // `dropped`). Appends the completions so far. Afterwards only reads to be kept and landings
     // that were under way complete.
     void cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions);
+    // What becomes of a parked read: another attempt for a stream that has asked for the expert
+    // since, or nothing.
+    void retry(uint32_t expert);
+    void give_up(uint32_t expert);
     // Waits for a completion. False when `token` was raised meanwhile.
     [[nodiscard]] bool wait(const CancelToken* token);
     [[nodiscard]] bool has_completions() const {
@@ -75,13 +82,15 @@ private:
         arrived,  // in staging, waits for its slot
         ready,    // waits for a landing worker
         landing,
+        parked,  // failed, waits for retry() or give_up()
     };
     struct Flight {
         std::span<std::byte> slot;
         uint32_t staging = kNoStaging;
         Phase phase = Phase::idle;
         bool keep = false;
-        bool unwanted = false;      // reading, and to be thrown away
+        bool orphaned = false;  // started for a stream that was cancelled, and kept or wanted again
+        bool unwanted = false;  // reading, and to be thrown away
         bool wanted_again = false;  // unwanted, and in the queue
     };
     struct Staging {
@@ -100,6 +109,7 @@ private:
     void start_reads();
     void start_landing(uint32_t expert);
     void finish(uint32_t expert, const Flight& after);
+    void submit(uint32_t expert);
     void complete(uint32_t expert, Status status);
 
     const ExpertTable& table_;

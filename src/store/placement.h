@@ -89,6 +89,8 @@ public:
     [[nodiscard]] bool may_release(uint32_t expert) const {
         return is_landed(expert) && slots_[slot_of_[expert]].pins > undelivered_[expert];
     }
+    // The open stream has asked for it and not taken it yet.
+    [[nodiscard]] bool awaits(uint32_t expert) const { return undelivered_[expert] != 0; }
     [[nodiscard]] uint32_t undelivered() const { return undelivered_count_; }
     [[nodiscard]] bool in_ring(uint32_t slot) const { return slots_[slot].ring; }
     [[nodiscard]] uint32_t reading() const { return reading_; }
