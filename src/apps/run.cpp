@@ -20,7 +20,7 @@ namespace {
 
 // --prompt, or the words, or standard input.
 Result<std::string> prompt_text(const Invocation& invocation) {
-    const std::string given = invocation.settings.text(Opt::prompt);
+    std::string given = invocation.settings.text(Opt::prompt);
     std::string words;
     for (const std::string& word : invocation.arguments)
         words += fmt::format("{}{}", words.empty() ? "" : " ", word);
