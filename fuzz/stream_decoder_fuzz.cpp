@@ -12,7 +12,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace colibri;
-    static const Tokenizer tokenizer = [] {
+    static const Tokenizer kTokenizer = [] {
         auto loaded = Tokenizer::from_json(fixture_tokenizer().dump(), "fixture.json");
         CHECK(loaded.has_value());
         return *std::move(loaded);
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::vector<int32_t> ids(data, data + size);
     std::string bytes;
     std::string joined;
-    StreamDecoder decoder(tokenizer);
+    StreamDecoder decoder(kTokenizer);
     for (const int32_t id : ids) {
         bytes += static_cast<char>(id);
         const std::string delta = decoder.push(id);
@@ -31,6 +31,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string lossy;
     append_lossy_utf8(lossy, bytes);
     CHECK(joined == lossy);
-    CHECK(joined == tokenizer.decode(ids, false));
+    CHECK(joined == kTokenizer.decode(ids, false));
     return 0;
 }

@@ -27,12 +27,12 @@ std::string single_bytes() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace colibri;
-    static const std::string bytes = single_bytes();
+    static const std::string kSingleBytes = single_bytes();
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     const size_t end = std::min(input.find('\n'), size);
     const std::string pattern(input.substr(0, end));
     const std::string_view rest = input.substr(std::min(end + 1, size));
-    for (const std::string& file : {std::string(rest), bytes + std::string(rest)}) {
+    for (const std::string& file : {std::string(rest), kSingleBytes + std::string(rest)}) {
         const auto tokenizer = Tokenizer::from_ranks(
             file, pattern, {AddedToken{.content = "<|end|>", .id = 100'000}}, "fuzz.tiktoken");
         if (!tokenizer) continue;

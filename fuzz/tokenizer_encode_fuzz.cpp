@@ -9,18 +9,18 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace colibri;
-    static const Tokenizer tokenizer = [] {
+    static const Tokenizer kTokenizer = [] {
         auto loaded = Tokenizer::from_json(fixture_tokenizer().dump(), "fixture.json");
         CHECK(loaded.has_value());
         return *std::move(loaded);
     }();
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto recognized = tokenizer.encode(text, SpecialTokens::recognized);
+    const auto recognized = kTokenizer.encode(text, SpecialTokens::recognized);
     CHECK(recognized.has_value());
-    CHECK(tokenizer.decode_bytes(*recognized, true) == text);
-    const auto plain = tokenizer.encode(text, SpecialTokens::plain);
+    CHECK(kTokenizer.decode_bytes(*recognized, true) == text);
+    const auto plain = kTokenizer.encode(text, SpecialTokens::plain);
     CHECK(plain.has_value());
-    CHECK(tokenizer.decode_bytes(*plain, false) == text);
-    for (const int32_t id : *plain) CHECK(!tokenizer.is_special(id));
+    CHECK(kTokenizer.decode_bytes(*plain, false) == text);
+    for (const int32_t id : *plain) CHECK(!kTokenizer.is_special(id));
     return 0;
 }

@@ -112,16 +112,6 @@ private:
         TRY(options_.fuse_unknown, flag("fuse_unk"));
         TRY(const bool byte_fallback, flag("byte_fallback"));
         options_.symbols = byte_level_ ? Symbols::bytes : Symbols::characters;
-        const json& unknown = member(member(file_.rest, "model"), "unk_token");
-        if (unknown.is_string()) {
-            options_.unknown = id_of(unknown.get<std::string>());
-            if (options_.unknown == kNoToken)
-                return bad(fmt::format("model.unk_token: '{}' is not in model.vocab",
-                                       unknown.get<std::string>()));
-        } else if (!unknown.is_null()) {
-            return bad(
-                fmt::format("model.unk_token: found {}, expected a string", unknown.type_name()));
-        }
         size_t spelled_bytes = 0;
         for (uint32_t byte = 0; byte < 256; ++byte) {
             std::string name = fmt::format("<0x{:02X}>", byte);
@@ -136,6 +126,20 @@ private:
         }
         if (byte_level_ && byte_fallback && spelled_bytes < 256)
             return unsupported("model.byte_fallback: with ByteLevel, every byte must be a token");
+        return read_unknown_token(spelled_bytes == 256);
+    }
+
+    // Where every byte is a token nothing is unknown, and files name tokens here that do not exist.
+    Status read_unknown_token(bool every_byte_is_known) {
+        const json& unknown = member(member(file_.rest, "model"), "unk_token");
+        if (unknown.is_null()) return {};
+        if (!unknown.is_string())
+            return bad(
+                fmt::format("model.unk_token: found {}, expected a string", unknown.type_name()));
+        const auto name = unknown.get<std::string>();
+        options_.unknown = id_of(name);
+        if (options_.unknown == kNoToken && !every_byte_is_known)
+            return bad(fmt::format("model.unk_token: '{}' is not in model.vocab", name));
         return {};
     }
 

@@ -52,6 +52,7 @@ struct Node {
         const json* at = find(field);
         if (!at || !at->is_array()) return wrong(field, "an array");
         std::vector<Node> nodes;
+        nodes.reserve(at->size());
         for (size_t i = 0; i < at->size(); ++i)
             nodes.push_back({(*at)[i], fmt::format("{}.{}[{}]", path, field, i)});
         return nodes;

@@ -98,8 +98,13 @@ TEST(TokenizerJson, RefusesWhatItDoesNotImplement) {
     expect_refused([](json& f) { f["model"]["dropout"] = 0.1; }, "model.dropout");
     expect_refused([](json& f) { f["model"]["continuing_subword_prefix"] = "##"; },
                    "model.continuing_subword_prefix");
-    expect_refused([](json& f) { f["model"]["unk_token"] = "<none>"; },
-                   "model.unk_token: '<none>'");
+    expect_refused(
+        [](json& f) {
+            f["model"]["unk_token"] = "<none>";
+            f["model"]["vocab"].erase("q");
+        },
+        "model.unk_token: '<none>'");
+    expect_refused([](json& f) { f["model"]["unk_token"] = 3; }, "model.unk_token: found number");
     expect_refused([](json& f) { f["model"]["ignore_merges"] = "yes"; }, "model.ignore_merges");
     expect_refused([](json& f) { f["normalizer"] = {{"type", "Precompiled"}}; }, "'Precompiled'");
     expect_refused([](json& f) { f["normalizer"] = "NFC"; }, "normalizer.type: found nothing");
@@ -132,6 +137,7 @@ TEST(TokenizerJson, AcceptsWhatDoesNotMatter) {
     file["post_processor"] = {{"type", "TemplateProcessing"}, {"single", json::array()}};
     file["model"]["fuse_unk"] = false;
     file["model"]["dropout"] = nullptr;
+    file["model"]["unk_token"] = "<not in the vocabulary, and never needed>";
     file["model"]["end_of_word_suffix"] = "";
     file["model"]["unknown_member"] = {{"merges", 1}};
     file["vocab"] = "not the model's";

@@ -17,9 +17,10 @@ uint64_t mixed(uint64_t value) {
     return value ^ value >> 32;
 }
 
-uint64_t load(const char* data, size_t count) {
+// The first eight bytes, or what there is.
+uint64_t load(std::string_view bytes) {
     uint64_t value = 0;
-    std::memcpy(&value, data, count);
+    std::memcpy(&value, bytes.data(), std::min<size_t>(bytes.size(), 8));
     return value;
 }
 
@@ -28,10 +29,10 @@ uint64_t load(const char* data, size_t count) {
 uint64_t hash_bytes(std::string_view bytes) {
     uint64_t hash = 0x2545F4914F6CDD1DULL ^ bytes.size();
     while (bytes.size() >= 8) {
-        hash = mixed(hash ^ load(bytes.data(), 8)) + 0x9E3779B97F4A7C15ULL;
+        hash = mixed(hash ^ load(bytes)) + 0x9E3779B97F4A7C15ULL;
         bytes.remove_prefix(8);
     }
-    return mixed(hash ^ load(bytes.data(), bytes.size()));
+    return bytes.empty() ? mixed(hash) : mixed(hash ^ load(bytes));
 }
 
 uint64_t hash_pair(int32_t left, int32_t right) {
