@@ -2,7 +2,13 @@
 // computes nothing; placement decides speed, never the answer.
 //
 // Threads: one consumer thread opens streams and takes experts from them; reader threads fill
-// staging buffers, landing workers turn them into slots. The consumer alone evicts and releases.
+// staging buffers, landing workers turn them into slots. The consumer alone evicts and releases;
+// every function below is for its thread.
+//
+// Hits, misses and evictions of streams that are read to their end and whose set fits the slots
+// follow from the sets alone. Beyond that they follow also from the order of takes and releases
+// (larger sets) and from what a cancel found not started (streams left early); the event log holds
+// both.
 #pragma once
 
 #include <compare>
@@ -62,8 +68,8 @@ struct StoreConfig {
     LandingFunction landing;
     uint32_t reader_threads = 4;
     uint32_t landing_threads = 1;
-    uint32_t staging_buffers =
-        4;  // reads in flight or waiting to land, each of the largest expert's raw size
+    // Reads in flight or waiting to land, each of the largest expert's raw size.
+    uint32_t staging_buffers = 4;
     // Empty: pread threads. `requests` is how many may be submitted at once.
     std::function<Result<std::unique_ptr<Reader>>(ReadSink& sink, uint32_t requests)> make_reader;
 };
@@ -72,10 +78,11 @@ struct StoreConfig {
 [[nodiscard]] uint64_t store_memory_bytes(const StoreConfig& config);
 
 enum class StreamKind : uint8_t {
-    decode,  // residents first, then the others as they arrive, in any order; misses enter the
-             // cache, evicting
-    scan,    // ascending id; misses pass through the ring, filling free cache slots but never
-             // evicting
+    // Residents first, then the others as they arrive, in any order; misses enter the cache,
+    // evicting.
+    decode,
+    // Ascending id; misses pass through the ring, filling free cache slots but never evicting.
+    scan,
 };
 
 struct StoreCounters {
@@ -83,8 +90,8 @@ struct StoreCounters {
     uint64_t read_bytes = 0;  // from files, as asked
     uint64_t reads = 0;       // experts read
     uint64_t wait_us = 0;     // consumer waiting for an expert
-    uint64_t retries = 0;
-    uint64_t resident = 0;  // experts in slots now
+    uint64_t retries = 0;     // read attempts repeated after an error
+    uint64_t resident = 0;    // experts in slots now
 };
 
 // One line of the store's history; replaying the log through the policy gives the same hits and
@@ -137,14 +144,15 @@ private:
 
 class ExpertStore {
 public:
-    // Errors: out_of_budget when the slots cannot be allocated; invalid_input for a class with
-    // fewer than two slots and ring slots together.
+    // Errors: out_of_budget when the slots or threads cannot be had; invalid_input for a config
+    // that breaks its rules (see SlotClass); corrupt for an extent outside its file.
     [[nodiscard]] static Result<std::unique_ptr<ExpertStore>> create(StoreConfig config);
     ~ExpertStore();
 
     // Opens the one demand stream over `set` (unique ids). Ends the previous one: its unread rest
     // is cancelled. The set may exceed all slots as long as the consumer releases leases: at most
-    // `max_held()` may be held while calling next().
+    // `max_held()` may be held while calling next(). Errors: invalid_input for an unknown or
+    // repeated id; no stream is open then.
     [[nodiscard]] Status open_stream(std::span<const ExpertId> set, StreamKind kind,
                                      const CancelToken* cancel = nullptr);
     // The next expert, waiting for it if none is ready; an empty lease at the end. In decode order:
