@@ -178,15 +178,16 @@ TEST(Chat, RendersMessagesAndOptions) {
 // type.
 TEST(Chat, ReadsTokenizerConfig) {
     const auto config = parse_prompt_config(
-        R"({"chat_template": "T", "bos_token": null, "eos_token": {"content": "</s>", "lstrip": false},
-            "pad_token": "<p>", "add_bos_token": true})",
+        R"({"chat_template": "T", "bos_token": null, "pad_token": "<p>", "add_bos_token": true,
+            "eos_token": {"content": "</s>", "lstrip": false}})",
         "tokenizer_config.json");
     ASSERT_TRUE(config.has_value());
     EXPECT_EQ(config->chat_template, "T");
     EXPECT_EQ(config->special_tokens,
               (TemplateTokens{{"eos_token", "</s>"}, {"pad_token", "<p>"}}));
     const auto list = parse_prompt_config(
-        R"({"chat_template": [{"name": "rag", "template": "R"}, {"name": "default", "template": "D"}]})",
+        R"({"chat_template": [{"name": "rag", "template": "R"},
+                              {"name": "default", "template": "D"}]})",
         "f");
     ASSERT_TRUE(list.has_value());
     EXPECT_EQ(list->chat_template, "D");
