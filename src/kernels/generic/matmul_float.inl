@@ -360,7 +360,7 @@ private:
     uint32_t group_end_ = 0;
     alignas(64) float partial_[kStripBlocks * kRows * kLanes];
     alignas(64) float acc_[kStripBlocks * kRows * kLanes];
-    alignas(64) float copy_[kRows > 1 ? kRows* kCopyStride : 1];
+    alignas(64) float copy_[kCopies ? kRows * kCopyStride : 1];
 };
 
 // All whole tiles of kRows rows from `row` on; returns the first row that is left.
