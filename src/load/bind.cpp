@@ -276,17 +276,22 @@ Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward&
     std::array<MatrixSource, 3> parts;
     const std::string fused = names_.fused_gate_up(layer);
     const std::string merged = names_.merged_expert(layer, expert);
-    if (checkpoint_.find(fused) != nullptr) {
+    const std::string merged_scales = names_.merged_expert_scales(layer, expert);
+    // One tensor of a layout is enough to know it: then the other is what is missing.
+    const auto either = [&](const std::string& a, const std::string& b) {
+        return checkpoint_.find(a) != nullptr || checkpoint_.find(b) != nullptr;
+    };
+    if (either(fused, names_.fused_down(layer))) {
         TRY(parts[0],
             find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, 0, hidden, dim));
         TRY(parts[1], find_fused_matrix(checkpoint_, fused, experts, expert, 2 * hidden, hidden,
                                         hidden, dim));
         TRY(parts[2], find_fused_matrix(checkpoint_, names_.fused_down(layer), experts, expert, dim,
                                         0, dim, hidden));
-    } else if (checkpoint_.find(merged) != nullptr) {
-        const std::string scales = names_.merged_expert_scales(layer, expert);
+    } else if (either(merged, merged_scales)) {
         for (uint32_t part = 0; part < 3; ++part) {
-            TRY(parts[part], find_merged_matrix(checkpoint_, merged, scales, part, hidden, dim));
+            TRY(parts[part],
+                find_merged_matrix(checkpoint_, merged, merged_scales, part, hidden, dim));
         }
     } else {
         for (uint32_t part = 0; part < 3; ++part) {

@@ -34,6 +34,14 @@ uint32_t selection_width(const ModelSpec& spec) {
     return width;
 }
 
+bool has_indexer(const LayerWeights& layer) {
+    return std::any_of(layer.sublayers.begin(), layer.sublayers.end(),
+                       [](const SublayerWeights& sublayer) {
+                           const auto* latent = std::get_if<LatentWeights>(&sublayer.body);
+                           return latent != nullptr && latent->indexer;
+                       });
+}
+
 uint32_t routes_width(const ModelSpec& spec) {
     uint32_t width = 0;
     const auto look = [&](const Layer& layer) {
@@ -94,7 +102,7 @@ public:
                        uint32_t done_rows, uint32_t total_rows);
 
 private:
-    Slice make_slice(uint32_t rows, uint32_t first_position);
+    Slice make_slice(uint32_t rows, uint32_t first_position, bool selects);
     void over_rows(uint32_t rows, FunctionRef<void(uint32_t)> work);
     void norm_rows(const float* x, const float* weight, const Norm& norm, uint32_t rows, float* y);
     Status run_layer(const Layer& layer, const LayerWeights& weights, const LayerRopes& ropes,
@@ -111,13 +119,14 @@ private:
     Compute compute_;
 };
 
-Slice Pass::make_slice(uint32_t rows, uint32_t first_position) {
+// `selects`: the pass has layers with indexers, which will fill the rows' selections.
+Slice Pass::make_slice(uint32_t rows, uint32_t first_position, bool selects) {
     Slice s{.rows = rows, .first_position = first_position};
     const uint64_t elements = uint64_t(rows) * model_.spec.dim;
     s.x = scratch_.take<float>(elements);
     s.h = scratch_.take<float>(elements);
     s.y = scratch_.take<float>(elements);
-    const uint32_t width = model_.indexers_present ? selection_width(model_.spec) : 0;
+    const uint32_t width = selects ? selection_width(model_.spec) : 0;
     if (width > 0) {
         // A row never has more positions than the context.
         s.selections.stride = std::min(width, model_.plan.context);
@@ -265,7 +274,7 @@ Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, u
     const ModelSpec& spec = model_.spec;
     const auto rows = uint32_t(tokens.size());
     const ScratchScope scope(scratch_);
-    Slice s = make_slice(rows, state.length());
+    Slice s = make_slice(rows, state.length(), model_.indexers_present);
     over_rows(rows, [&](uint32_t r) {
         gather_row(model_.weights.embedding, uint32_t(tokens[r]), s.x + uint64_t(r) * spec.dim);
     });
@@ -301,7 +310,7 @@ Status Pass::draft_slice(SequenceState& draft, const float* hidden, std::span<co
     const auto rows = uint32_t(tokens.size());
     const uint32_t dim = spec.dim;
     const ScratchScope scope(scratch_);
-    Slice s = make_slice(rows, draft.length());
+    Slice s = make_slice(rows, draft.length(), has_indexer(weights.layer));
     {
         const ScratchScope inputs(scratch_);
         auto* joined =
