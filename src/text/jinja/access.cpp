@@ -95,8 +95,15 @@ Result<Value> repeat(const Value& value, Int times, Heap& heap) {
     TRY_STATUS(heap.check_string_size(
         static_cast<size_t>(std::min<Int>(bytes, std::numeric_limits<int64_t>::max()))));
     if (text != nullptr) {
+        // Short units are joined to blocks first, so that the cost is that of the bytes.
+        constexpr size_t kBlockBytes = 4096;
+        TrackedText block = *text;
+        Int units = 1;
+        for (; units < count && block.size() + unit <= kBlockBytes; ++units) block.append(*text);
         TextBuilder out(heap);
-        for (Int i = 0; i < count; ++i) TRY_STATUS(out.append(*text));
+        Int done = 0;
+        for (; done + units <= count; done += units) TRY_STATUS(out.append(block));
+        for (; done < count; ++done) TRY_STATUS(out.append(*text));
         return out.finish();
     }
     TRY_STATUS(heap.reserve(static_cast<size_t>(bytes)));

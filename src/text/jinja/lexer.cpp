@@ -110,10 +110,10 @@ private:
             return end;
         }
         if (sign == '+' || is_variable) return tag;
-        const size_t newline = source_.rfind('\n', tag == 0 ? 0 : tag - 1);
-        const bool has_newline = newline != std::string::npos && newline >= begin && newline < tag;
+        const size_t newline = std::string_view(source_).substr(begin, tag - begin).rfind('\n');
+        const bool has_newline = newline != std::string_view::npos;
         if (!has_newline && !line_starting_) return tag;
-        const size_t line = has_newline ? newline + 1 : begin;
+        const size_t line = has_newline ? begin + newline + 1 : begin;
         end = tag;
         while (end > line && ends_in_space(line, end)) end = previous(end);
         return end == line ? line : tag;
