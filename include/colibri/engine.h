@@ -139,6 +139,9 @@ public:
     // Lasting remarks go to `notices`.
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const EngineOptions& options,
                                                               Notices& notices);
+    // The plan that open() would make, without loading weights. Errors as open().
+    [[nodiscard]] static Result<MemoryPlan> plan_only(const EngineOptions& options,
+                                                      Notices& notices);
     ~Engine();
 
     [[nodiscard]] Result<Session> new_session();

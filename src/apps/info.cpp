@@ -227,7 +227,10 @@ int info_command(const Invocation& invocation, const Console& console) {
         console.out.write(model_text(options->directory, *facts));
         console.out.write(machine_text(memory, *options));
     }
-    const auto plan = Model::plan_only(*options, notices);
+    auto engine = engine_options(settings);
+    if (!engine) return misused(console, Command::info, engine.error());
+    engine->tokenizer_required = false;  // eval works without one
+    const auto plan = Engine::plan_only(*engine, notices);
     console.show(notices);
     if (!plan) return show_plan_error(plan.error(), report, settings, console);
     if (!json) {

@@ -29,6 +29,20 @@ std::tm local_time() {
     return local;
 }
 
+ModelOptions model_options(const EngineOptions& options, const ModelFiles& files,
+                           const Kernels* kernels) {
+    return {.directory = options.model_directory,
+            .ram_budget_bytes = options.ram_budget_bytes,
+            .extra_bytes = files.tokenizer ? files.tokenizer->memory_bytes() : 0,
+            .context = options.context,
+            .float_activations = options.activations == Activations::f32,
+            .kernels = kernels,
+            .threads = options.threads,
+            .prefill_slice = options.prefill_slice,
+            .draft_head = options.draft_head,
+            .dense_attention = options.dense_attention};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notices& notices) {
@@ -37,17 +51,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notic
     TRY(const Kernels* kernels, choose_kernels(options.isa));
     TRY(impl->files,
         read_model_files(options.model_directory, options.tokenizer_required, notices));
-    ModelOptions model{
-        .directory = options.model_directory,
-        .ram_budget_bytes = options.ram_budget_bytes,
-        .extra_bytes = impl->files.tokenizer ? impl->files.tokenizer->memory_bytes() : 0,
-        .context = options.context,
-        .float_activations = options.activations == Activations::f32,
-        .kernels = kernels,
-        .threads = options.threads,
-        .prefill_slice = options.prefill_slice,
-        .draft_head = options.draft_head,
-        .dense_attention = options.dense_attention};
+    ModelOptions model = model_options(options, impl->files, kernels);
     if (options.progress)
         model.progress = [&](std::string_view step, uint64_t done, uint64_t total) {
             options.progress({.step = step, .done_bytes = done, .total_bytes = total});
@@ -58,6 +62,13 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notic
     impl->end_tokens = EndTokens(std::move(ends));
     if (impl->files.chat_template) impl->think_tags = impl->files.chat_template->think_tags();
     return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+Result<MemoryPlan> Engine::plan_only(const EngineOptions& options, Notices& notices) {
+    TRY(const Kernels* kernels, choose_kernels(options.isa));
+    TRY(const ModelFiles files,
+        read_model_files(options.model_directory, options.tokenizer_required, notices));
+    return Model::plan_only(model_options(options, files, kernels), notices);
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -75,7 +75,7 @@ std::string long_prompt(size_t characters) {
     std::ifstream lines(COLIBRI_SOURCE_DIR "/models/nano/eval.jsonl");
     std::string text, line;
     for (uint32_t i = 0; std::getline(lines, line) && text.size() < characters; ++i)
-        if (i % 40 == 0) text += nlohmann::json::parse(line).at("messages").dump();
+        if (i % 40 == 0) text += nlohmann::json::parse(line).dump();
     text.resize(std::min(text.size(), characters));
     return text;
 }
@@ -93,7 +93,7 @@ nlohmann::json plan_of(const TestTree& tree, const std::string& ram) {
 // budget, between, and with everything.
 TEST(Memory, PeakStaysWithinThePlanAndClose) {
     const TestTree tree;
-    tree.write("in", long_prompt(3000));
+    tree.write("in", long_prompt(2700));
     const nlohmann::json plan = plan_of(tree, "4G");
     const uint64_t smallest = ceil_div(plan.at("smallest_budget_bytes").get<uint64_t>(), kMiB);
     const uint64_t everything = ceil_div(plan.at("everything_bytes").get<uint64_t>(), kMiB);
@@ -106,7 +106,7 @@ TEST(Memory, PeakStaysWithinThePlanAndClose) {
         ASSERT_EQ(run.exit_code, 0) << run.err;
         const nlohmann::json report = nlohmann::json::parse(run.out);
         EXPECT_EQ(report.at("stats").at("planned_bytes"), planned);
-        EXPECT_GT(report.at("usage").at("prompt_tokens"), 700);
+        EXPECT_GT(report.at("usage").at("prompt_tokens"), 900);
         const uint64_t peak =
             std::max(run.peak_bytes, report.at("stats").at("peak_resident_bytes").get<uint64_t>());
         fmt::print("nano, --ram {}: peak {:.2f} MiB, plan {:.2f} MiB ({} prompt tokens)\n", budget,
