@@ -3,8 +3,9 @@
 
     tools/compare_fixtures.py PROGRAM FIXTURE_DIR [FIXTURE_DIR ...]
 
-Runs `coli eval trace --activations f32` on every prompt of each fixture (see tests/golden/README.md for their form) and
-prints one row per fixture: worst relative logit error, then counts of mismatches. Exits 1 if a required figure is missed.
+Runs `coli eval trace --activations f32` on every prompt of each fixture (for their form see
+tests/golden/README.md) and prints one row per fixture: worst relative logit error, then counts of
+mismatches. Exits 1 if a required figure is missed.
 Standard library only.
 """
 
