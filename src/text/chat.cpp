@@ -78,9 +78,8 @@ Result<ChatPrompt> render_chat(const ChatTemplate& chat_template,
                                      .add_generation_prompt = options.add_generation_prompt,
                                      .now = options.now}));
     ReasoningStart start = ReasoningStart::outside;
-    if (options.add_generation_prompt && chat_template.think_tags()) {
-        start = reasoning_start(pieces, *chat_template.think_tags());
-    }
+    const std::optional<ThinkTags>& tags = chat_template.think_tags();
+    if (options.add_generation_prompt && tags) start = reasoning_start(pieces, *tags);
     return ChatPrompt{.pieces = std::move(pieces), .start = start};
 }
 

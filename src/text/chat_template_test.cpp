@@ -112,6 +112,7 @@ TEST(ChatTemplate, RendersFromSeveralThreads) {
     const ChatTemplate chat = parsed(kMarked);
     std::vector<std::string> results(4);
     std::vector<std::thread> threads;
+    threads.reserve(results.size());
     for (size_t i = 0; i < results.size(); ++i) {
         threads.emplace_back([&, i] {
             const Json messages = {{{"role", "user"}, {"content", std::string(i + 1, 'x')}}};

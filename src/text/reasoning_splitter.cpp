@@ -22,21 +22,17 @@ bool could_become(std::string_view text, std::string_view tag) {
 
 }  // namespace
 
-ReasoningSplitter::ReasoningSplitter(std::optional<ThinkTags> tags, ReasoningStart start)
-    : tags_(std::move(tags)),
-      state_(!tags_                            ? State::answer
+ReasoningSplitter::ReasoningSplitter(const std::optional<ThinkTags>& tags, ReasoningStart start)
+    : has_tags_(tags && !tags->open.empty() && !tags->close.empty()),
+      tags_(tags.value_or(ThinkTags{})),
+      state_(!has_tags_                        ? State::answer
              : start == ReasoningStart::inside ? State::reasoning_start
                                                : State::answer_start),
-      began_outside_(start == ReasoningStart::outside) {
-    if (tags_ && (tags_->open.empty() || tags_->close.empty())) {
-        tags_.reset();
-        state_ = State::answer;
-    }
-}
+      began_outside_(start == ReasoningStart::outside) {}
 
 ReasoningSplitter::Delta ReasoningSplitter::push(std::string_view text) {
     Delta delta;
-    if (!tags_) {
+    if (!has_tags_) {
         delta.answer = std::string(text);
         return delta;
     }
@@ -94,25 +90,25 @@ void ReasoningSplitter::add_reasoning(std::string_view text, Delta& delta) {
 bool ReasoningSplitter::step_reasoning_start() {
     hold_blanks();
     blanks_.clear();
-    if (pending_.starts_with(tags_->open)) {
-        pending_.erase(0, tags_->open.size());
+    if (pending_.starts_with(tags_.open)) {
+        pending_.erase(0, tags_.open.size());
         return true;
     }
-    if (pending_.empty() || could_become(pending_, tags_->open)) return false;
+    if (pending_.empty() || could_become(pending_, tags_.open)) return false;
     state_ = State::reasoning;
     return true;
 }
 
 bool ReasoningSplitter::step_reasoning(Delta& delta) {
-    const size_t close = pending_.find(tags_->close);
+    const size_t close = pending_.find(tags_.close);
     if (close == std::string::npos) {
-        const size_t decided = pending_.size() - partial_tag_size(pending_, tags_->close);
+        const size_t decided = pending_.size() - partial_tag_size(pending_, tags_.close);
         add_reasoning(std::string_view(pending_).substr(0, decided), delta);
         pending_.erase(0, decided);
         return false;
     }
     add_reasoning(std::string_view(pending_).substr(0, close), delta);
-    pending_.erase(0, close + tags_->close.size());
+    pending_.erase(0, close + tags_.close.size());
     blanks_.clear();
     tag_seen_ = true;
     state_ = State::answer_start;
@@ -121,21 +117,21 @@ bool ReasoningSplitter::step_reasoning(Delta& delta) {
 
 bool ReasoningSplitter::step_answer_start(Delta& delta) {
     hold_blanks();
-    if (pending_.starts_with(tags_->close)) {
-        pending_.erase(0, tags_->close.size());
+    if (pending_.starts_with(tags_.close)) {
+        pending_.erase(0, tags_.close.size());
         blanks_.clear();
         tag_seen_ = true;
         return true;
     }
-    if (pending_.starts_with(tags_->open)) {
-        pending_.erase(0, tags_->open.size());
+    if (pending_.starts_with(tags_.open)) {
+        pending_.erase(0, tags_.open.size());
         blanks_.clear();
         tag_seen_ = true;
         state_ = State::reasoning_start;
         return true;
     }
-    if (pending_.empty() || could_become(pending_, tags_->open) ||
-        could_become(pending_, tags_->close)) {
+    if (pending_.empty() || could_become(pending_, tags_.open) ||
+        could_become(pending_, tags_.close)) {
         return false;
     }
     if (!tag_seen_) delta.answer += blanks_;
@@ -149,9 +145,9 @@ bool ReasoningSplitter::step_answer(Delta& delta) {
         delta.answer += std::exchange(pending_, {});
         return false;
     }
-    const size_t close = pending_.find(tags_->close);
+    const size_t close = pending_.find(tags_.close);
     if (close == std::string::npos) {
-        const size_t decided = pending_.size() - partial_tag_size(pending_, tags_->close);
+        const size_t decided = pending_.size() - partial_tag_size(pending_, tags_.close);
         delta.answer += pending_.substr(0, decided);
         pending_.erase(0, decided);
         return false;
@@ -159,7 +155,7 @@ bool ReasoningSplitter::step_answer(Delta& delta) {
     // Everything so far was reasoning whose opener the model left out.
     delta.earlier_answer_was_reasoning = true;
     delta.reasoning = std::exchange(delta.answer, {}) + pending_.substr(0, close);
-    pending_.erase(0, close + tags_->close.size());
+    pending_.erase(0, close + tags_.close.size());
     tag_seen_ = true;
     state_ = State::answer_start;
     return true;

@@ -27,7 +27,7 @@ public:
         std::string answer;
     };
 
-    ReasoningSplitter(std::optional<ThinkTags> tags, ReasoningStart start);
+    ReasoningSplitter(const std::optional<ThinkTags>& tags, ReasoningStart start);
 
     [[nodiscard]] Delta push(std::string_view text);
     // The end of the stream: whatever was held back as the beginning of a tag.
@@ -49,7 +49,8 @@ private:
     void hold_blanks();
     void add_reasoning(std::string_view text, Delta& delta);
 
-    std::optional<ThinkTags> tags_;
+    bool has_tags_;
+    ThinkTags tags_;
     State state_;
     bool began_outside_;
     bool tag_seen_ = false;

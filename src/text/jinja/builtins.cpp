@@ -18,19 +18,19 @@ Result<BoundArguments> bind_arguments(std::string_view callee, const CallArgumen
                     fmt::format("'{}' takes at most {} arguments, found {}", callee,
                                 parameters.size(), arguments.positional.size()));
     }
-    for (size_t i = 0; i < arguments.positional.size(); ++i) bound[i] = arguments.positional[i];
+    for (size_t i = 0; i < arguments.positional.size(); ++i) bound.set(i, arguments.positional[i]);
     for (const auto& [name, value] : arguments.keyword) {
         const auto* const found = std::find(parameters.begin(), parameters.end(), name);
         if (found == parameters.end()) {
             return fail(ErrorKind::invalid_input,
                         fmt::format("'{}' has no parameter '{}'", callee, name));
         }
-        auto& slot = bound[static_cast<size_t>(found - parameters.begin())];
-        if (slot) {
+        const auto parameter = static_cast<size_t>(found - parameters.begin());
+        if (bound[parameter] != nullptr) {
             return fail(ErrorKind::invalid_input,
                         fmt::format("'{}' got two values for '{}'", callee, name));
         }
-        slot = value;
+        bound.set(parameter, value);
     }
     return bound;
 }
@@ -101,7 +101,7 @@ Result<Value> call_dict(BuiltinContext& context, const CallArguments& arguments)
 
 Result<Value> call_raise_exception(BuiltinContext& context, const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("raise_exception", arguments, {"message"}));
-    TRY(const TrackedText message, to_text(bound[0].value_or(Value{}), context.heap));
+    TRY(const TrackedText message, to_text(bound.value_or(0, Value{}), context.heap));
     return fail(ErrorKind::invalid_input,
                 fmt::format("the chat template refuses this conversation: {}", message.bytes()));
 }
@@ -109,7 +109,7 @@ Result<Value> call_raise_exception(BuiltinContext& context, const CallArguments&
 Result<Value> call_strftime_now(BuiltinContext& context, const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("strftime_now", arguments, {"format"}));
     TRY(const TrackedText* format,
-        string_argument(bound[0].value_or(Value{}), "the format of a date"));
+        string_argument(bound.value_or(0, Value{}), "the format of a date"));
     return context.heap.string(format_time(format->bytes(), context.now), format->has_input());
 }
 

@@ -21,8 +21,27 @@ struct CallArguments {
     std::vector<std::pair<std::string, Value>> keyword;
 };
 
-// Arguments bound to parameter names in order; an absent one is empty.
-using BoundArguments = std::vector<std::optional<Value>>;
+// Arguments bound to parameters in their order.
+class BoundArguments {
+public:
+    explicit BoundArguments(size_t parameters) : values_(parameters), given_(parameters, false) {}
+    // Null if the argument was not given.
+    [[nodiscard]] const Value* operator[](size_t parameter) const {
+        return given_[parameter] ? &values_[parameter] : nullptr;
+    }
+    [[nodiscard]] Value value_or(size_t parameter, Value fallback) const {
+        if (given_[parameter]) return values_[parameter];
+        return fallback;
+    }
+    void set(size_t parameter, Value value) {
+        values_[parameter] = std::move(value);
+        given_[parameter] = true;
+    }
+
+private:
+    std::vector<Value> values_;
+    std::vector<bool> given_;
+};
 
 // `callee` is for messages. Fails on unknown names, repeated and surplus arguments.
 [[nodiscard]] Result<BoundArguments> bind_arguments(
@@ -58,7 +77,8 @@ struct NamedBuiltin {
 [[nodiscard]] Result<Value> call_method(BuiltinContext& context, const BoundMethod& bound,
                                         const CallArguments& arguments);
 
-// range, dict, raise_exception and strftime_now; namespace_ and loop_cycle belong to the evaluator.
+// range, dict, raise_exception and strftime_now; make_namespace and loop_cycle belong to the
+// evaluator.
 [[nodiscard]] Result<Value> call_range(BuiltinContext& context, const CallArguments& arguments);
 [[nodiscard]] Result<Value> call_dict(BuiltinContext& context, const CallArguments& arguments);
 [[nodiscard]] Result<Value> call_raise_exception(BuiltinContext& context,

@@ -46,7 +46,7 @@ Result<Value> Evaluator::call_function(const FunctionRef& function,
     switch (function.function) {
         case Function::range: return call_range(context_, arguments);
         case Function::dict: return call_dict(context_, arguments);
-        case Function::namespace_: return make_namespace(arguments);
+        case Function::make_namespace: return make_namespace(arguments);
         case Function::raise_exception: return call_raise_exception(context_, arguments);
         case Function::strftime_now: return call_strftime_now(context_, arguments);
         case Function::loop_cycle: break;

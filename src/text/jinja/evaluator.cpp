@@ -45,7 +45,7 @@ Evaluator::Evaluator(const TemplateTree& tree, Heap& heap, const std::tm& now)
     };
     add("range", Function::range);
     add("dict", Function::dict);
-    add("namespace", Function::namespace_);
+    add("namespace", Function::make_namespace);
     add("raise_exception", Function::raise_exception);
     add("strftime_now", Function::strftime_now);
 }
@@ -183,9 +183,9 @@ Result<bool> Evaluator::keeps(const For& node, const Value& item, const ScopePtr
     return kept.truthy();
 }
 
-Result<std::shared_ptr<const ListBox>> Evaluator::kept_items(const For& node, Position position,
-                                                             std::shared_ptr<const ListBox> items,
-                                                             const ScopePtr& scope) {
+Result<std::shared_ptr<const ListBox>> Evaluator::kept_items(
+    const For& node, Position position, const std::shared_ptr<const ListBox>& items,
+    const ScopePtr& scope) {
     std::vector<Value> kept;
     for (const Value& item : items->items) {
         TRY(const bool is_kept, keeps(node, item, scope));
@@ -202,7 +202,7 @@ Status Evaluator::run_loop(const For& node, Position position, const Value& iter
     // so that the body can change what the filter sees of a namespace, as in Jinja.
     const bool filters_first = node.filter != nullptr && node.uses_loop;
     if (filters_first) {
-        TRY(items, kept_items(node, position, std::move(items), scope));
+        TRY(items, kept_items(node, position, items, scope));
     }
     const auto loop = std::make_shared<LoopState>();
     loop->items = items;

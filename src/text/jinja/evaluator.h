@@ -64,7 +64,7 @@ private:
     // Whether the filter of a loop lets an item through, and all that it does.
     Result<bool> keeps(const For& node, const Value& item, const ScopePtr& scope);
     Result<std::shared_ptr<const ListBox>> kept_items(const For& node, Position position,
-                                                      std::shared_ptr<const ListBox> items,
+                                                      const std::shared_ptr<const ListBox>& items,
                                                       const ScopePtr& scope);
     Status set(const ScopePtr& scope, std::string_view name, Value value, Position position);
     Status assign(const Target& target, const Value& value, const ScopePtr& scope);

@@ -119,6 +119,11 @@ TEST(JinjaLimits, EndHostileTemplatesWithAnError) {
     };
     const std::string doubling =
         "{% set ns = namespace(x='ab') %}{% for i in range(99) %}{% set ns.x = ns.x";
+    const std::string growing =
+        "{% set ns = namespace(x=[]) %}{% for i in range(999) %}{% set ns.x = ";
+    const std::string wide =
+        "{% set ns = namespace(x=[1]) %}{% for i in range(100) %}{% set ns.x = [ns.x, ns.x] %}"
+        "{% endfor %}";
     const std::vector<std::string> sources = {
         "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}",
         "{{ range(1000000000000) }}",
@@ -130,22 +135,14 @@ TEST(JinjaLimits, EndHostileTemplatesWithAnError) {
         doubling + " | replace('a', ns.x) %}{% endfor %}",
         doubling + " | tojson | tojson %}{% endfor %}",
         doubling + ".join(ns.x) %}{% endfor %}",
-        "{% set ns = namespace(x=[]) %}{% for i in range(999) %}{% set ns.x = [ns.x] %}{% endfor "
-        "%}",
-        "{% set ns = namespace(x={}) %}{% for i in range(999) %}{% set ns.x = {1: ns.x} %}{% "
-        "endfor %}",
+        growing + "[ns.x] %}{% endfor %}",
+        growing + "{1: ns.x} %}{% endfor %}",
         // Small in memory, 2^100 items to walk.
-        "{% set ns = namespace(x=[1]) %}{% for i in range(100) %}{% set ns.x = [ns.x, ns.x] %}{% "
-        "endfor %}"
-        "{{ ns.x == ns.x[0] }}{{ ns.x }}",
-        "{% set ns = namespace(x=[1]) %}{% for i in range(100) %}{% set ns.x = [ns.x, ns.x] %}{% "
-        "endfor %}"
-        "{{ ns.x | tojson }}",
+        wide + "{{ ns.x == ns.x[0] }}{{ ns.x }}",
+        wide + "{{ ns.x | tojson }}",
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
         "{% macro m() %}{{ 'a' * 50000000 }}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% set ns = namespace(l=[]) %}{% for i in range(99) %}{% set ns.l = ns.l + ['a' * 9999999 "
-        "~ i] %}"
-        "{% endfor %}",
+        growing + "ns.x + ['a' * 9999999 ~ i] %}{% endfor %}",
         "{% for x in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}",
         "{{ " + repeated("(", 10000) + "1" + repeated(")", 10000) + " }}",
         "{{ " + repeated("[", 10000) + repeated("]", 10000) + " }}",

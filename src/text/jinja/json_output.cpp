@@ -126,6 +126,7 @@ private:
     Status write_dict(const DictBox& dict, size_t level) {
         if (dict.entries.empty()) return out_.append("{}", false);
         std::vector<const DictEntry*> entries;
+        entries.reserve(dict.entries.size());
         for (const DictEntry& entry : dict.entries) entries.push_back(&entry);
         if (style_.sort_keys) TRY_STATUS(sort_entries(entries));
         TRY_STATUS(out_.append("{", false));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "text/jinja/builtins.h"
 #include "text/jinja/characters.h"
@@ -127,7 +126,7 @@ Result<Value> call_affix_test(const StringCall& call) {
 
 Result<Value> call_remove_affix(const StringCall& call) {
     TRY(const auto bound, call.bind({"affix"}));
-    TRY(const TrackedText* affix, string_argument(bound[0].value_or(Value{}), "the affix"));
+    TRY(const TrackedText* affix, string_argument(bound.value_or(0, Value{}), "the affix"));
     const size_t size = call.text.size();
     if (call.method == Method::removeprefix) {
         const bool has = call.text.bytes().starts_with(affix->bytes());
@@ -139,7 +138,7 @@ Result<Value> call_remove_affix(const StringCall& call) {
 
 Result<Value> call_find(const StringCall& call) {
     TRY(const auto bound, call.bind({"sub"}));
-    TRY(const TrackedText* needle, string_argument(bound[0].value_or(Value{}), "the text to find"));
+    TRY(const TrackedText* needle, string_argument(bound.value_or(0, Value{}), "the text to find"));
     TRY_STATUS(call.heap.spend_bytes(call.text.size()));
     const std::string& bytes = call.text.bytes();
     if (call.method == Method::count) {
@@ -158,7 +157,7 @@ Result<Value> call_find(const StringCall& call) {
 
 Result<Value> call_partition(const StringCall& call) {
     TRY(const auto bound, call.bind({"sep"}));
-    TRY(const TrackedText* separator, string_argument(bound[0].value_or(Value{}), "the separator"));
+    TRY(const TrackedText* separator, string_argument(bound.value_or(0, Value{}), "the separator"));
     if (separator->empty()) return fail(ErrorKind::invalid_input, "the separator is empty");
     TRY_STATUS(call.heap.spend_bytes(call.text.size()));
     const std::string& bytes = call.text.bytes();
@@ -180,8 +179,8 @@ Result<Value> call_partition(const StringCall& call) {
 Result<Value> call_replace(const StringCall& call) {
     TRY(const auto bound, call.bind({"old", "new", "count"}));
     TRY(const TrackedText* from,
-        string_argument(bound[0].value_or(Value{}), "the text to replace"));
-    TRY(const TrackedText* to, string_argument(bound[1].value_or(Value{}), "the replacement"));
+        string_argument(bound.value_or(0, Value{}), "the text to replace"));
+    TRY(const TrackedText* to, string_argument(bound.value_or(1, Value{}), "the replacement"));
     int64_t limit = -1;
     if (bound[2]) {
         TRY(limit, small_integer(*bound[2], "the number of replacements"));
@@ -216,7 +215,7 @@ Result<Value> call_case(const StringCall& call) {
 
 Result<Value> call_join(const StringCall& call) {
     TRY(const auto bound, call.bind({"iterable"}));
-    TRY(const auto items, iterate(bound[0].value_or(Value{}), call.heap));
+    TRY(const auto items, iterate(bound.value_or(0, Value{}), call.heap));
     TextBuilder out(call.heap);
     bool first = true;
     for (const Value& item : items->items) {
@@ -280,7 +279,7 @@ Result<Value> call_dict_method(const DictBox& dict, const BoundMethod& bound,
         }
         const Value* found = dict.find(*values[0]);
         if (found != nullptr) return *found;
-        return values[1].value_or(Value::none());
+        return values.value_or(1, Value::none());
     }
     TRY_STATUS(bind_arguments(name_of(bound.method), arguments, {}));
     if (bound.method == Method::copy) return bound.receiver;

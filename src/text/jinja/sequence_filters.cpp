@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "text/jinja/attribute_path.h"
@@ -73,7 +72,7 @@ Result<Value> filter_join(BuiltinContext& context, const Value& input,
                           const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("join", arguments, {"d", "attribute"}));
     TRY(const auto items, iterate(input, context.heap));
-    TRY(const TrackedText separator, to_text(bound[0].value_or(Value{}), context.heap));
+    TRY(const TrackedText separator, to_text(bound.value_or(0, Value{}), context.heap));
     TextBuilder out(context.heap);
     bool first = true;
     for (const Value& item : items->items) {
@@ -92,12 +91,12 @@ Result<Value> filter_join(BuiltinContext& context, const Value& input,
 // What items are ordered or told apart by: an attribute if one is named, with case folded unless it
 // counts.
 struct Key {
-    const std::optional<Value>& attribute;
+    const Value* attribute;
     bool case_sensitive;
 
     [[nodiscard]] Result<Value> of(const Value& item, Heap& heap) const {
         Value key = item;
-        if (attribute && !attribute->is_none()) {
+        if (attribute != nullptr && !attribute->is_none()) {
             TRY(key, follow_path(item, *attribute, heap));
         }
         const TrackedText* text = key.as_text();
@@ -147,8 +146,8 @@ Result<Items> sorted(const Items& items, const Key& key, bool descending, Heap& 
     return result;
 }
 
-bool flag(const std::optional<Value>& argument) {
-    return argument && argument->truthy();
+bool flag(const Value* argument) {
+    return argument != nullptr && argument->truthy();
 }
 
 Result<Value> filter_sort(BuiltinContext& context, const Value& input,
@@ -220,7 +219,7 @@ Result<Value> filter_sum(BuiltinContext& context, const Value& input,
                          const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("sum", arguments, {"attribute", "start"}));
     TRY(const auto items, iterate(input, context.heap));
-    Value total = bound[1].value_or(Value::integer(0));
+    Value total = bound.value_or(1, Value::integer(0));
     for (const Value& item : items->items) {
         Value part = item;
         if (bound[0] && !bound[0]->is_none()) {
@@ -270,8 +269,8 @@ Result<Value> filter_dictsort(BuiltinContext& context, const Value& input,
         position = by->bytes() == "value" ? 1 : 0;
     }
     TRY(const Value pairs, pairs_of(*dict, ListShape::list, context.heap));
-    const std::optional<Value> part = Value::integer(static_cast<Int>(position));
-    const Key key{.attribute = part, .case_sensitive = flag(bound[0])};
+    const Value part = Value::integer(static_cast<Int>(position));
+    const Key key{.attribute = &part, .case_sensitive = flag(bound[0])};
     TRY(Items result, sorted(pairs.as_list()->items, key, flag(bound[2]), context.heap));
     return context.heap.list(std::move(result));
 }
@@ -280,7 +279,7 @@ Result<Value> filter_batch(BuiltinContext& context, const Value& input,
                            const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("batch", arguments, {"linecount", "fill_with"}));
     TRY(const auto items, iterate(input, context.heap));
-    TRY(const int64_t size, small_integer(bound[0].value_or(Value{}), "the size of a batch"));
+    TRY(const int64_t size, small_integer(bound.value_or(0, Value{}), "the size of a batch"));
     if (size < 1) return fail(ErrorKind::invalid_input, "the size of a batch must be at least 1");
     const auto step = static_cast<size_t>(size);
     Items batches;

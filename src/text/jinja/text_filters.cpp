@@ -53,8 +53,8 @@ Result<Value> filter_replace(BuiltinContext& context, const Value& input,
                              const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("replace", arguments, {"old", "new", "count"}));
     TRY(const TrackedText text, to_text(input, context.heap));
-    TRY(const TrackedText from, to_text(bound[0].value_or(Value{}), context.heap));
-    TRY(const TrackedText to, to_text(bound[1].value_or(Value{}), context.heap));
+    TRY(const TrackedText from, to_text(bound.value_or(0, Value{}), context.heap));
+    TRY(const TrackedText to, to_text(bound.value_or(1, Value{}), context.heap));
     int64_t limit = -1;
     if (bound[2] && !bound[2]->is_none()) {
         TRY(limit, small_integer(*bound[2], "the number of replacements"));

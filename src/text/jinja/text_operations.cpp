@@ -1,7 +1,6 @@
 #include "text/jinja/text_operations.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,7 +34,7 @@ std::vector<std::pair<ByteRange, bool>> stretches(const TrackedText& text) {
     size_t at = 0;
     for (const ByteRange& range : text.input_ranges()) {
         if (at < range.begin) result.push_back({{.begin = at, .end = range.begin}, false});
-        result.push_back({range, true});
+        result.emplace_back(range, true);
         at = range.end;
     }
     if (at < text.size()) result.push_back({{.begin = at, .end = text.size()}, false});

@@ -63,7 +63,7 @@ enum class ListShape : uint8_t {
 enum class Function : uint8_t {
     range,
     dict,
-    namespace_,
+    make_namespace,
     raise_exception,
     strftime_now,
     loop_cycle

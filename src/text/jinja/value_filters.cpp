@@ -70,7 +70,7 @@ bool parse_float(std::string_view text, double& value) {
 
 Result<Value> filter_int(BuiltinContext&, const Value& input, const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("int", arguments, {"default", "base"}));
-    const Value fallback = bound[0].value_or(Value::integer(0));
+    Value fallback = bound.value_or(0, Value::integer(0));
     int64_t base = 10;
     if (bound[1]) {
         TRY(base, small_integer(*bound[1], "the base of a number"));
@@ -98,7 +98,7 @@ Result<Value> filter_float(BuiltinContext&, const Value& input, const CallArgume
     if (input.is_undefined()) return undefined_error(input, "convert");
     const TrackedText* text = input.as_text();
     if (text != nullptr && parse_float(text->bytes(), number)) return Value::floating(number);
-    return bound[0].value_or(Value::floating(0));
+    return bound.value_or(0, Value::floating(0));
 }
 
 Result<Value> filter_abs(BuiltinContext& context, const Value& input,
@@ -166,7 +166,7 @@ Result<Value> filter_attr(BuiltinContext& context, const Value& input,
                           const CallArguments& arguments) {
     TRY(const auto bound, bind_arguments("attr", arguments, {"name"}));
     TRY(const TrackedText* name,
-        string_argument(bound[0].value_or(Value{}), "the name of an attribute"));
+        string_argument(bound.value_or(0, Value{}), "the name of an attribute"));
     if (input.as_dict() != nullptr) {  // unlike `.`, never falls back to keys
         Method method{};
         if (find_method(input, name->bytes(), method)) return context.heap.method(method, input);
