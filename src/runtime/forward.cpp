@@ -350,14 +350,17 @@ Status in_slices(SequenceState& state, uint32_t count, uint32_t slice_rows,
                  FunctionRef<Status(uint32_t begin, uint32_t rows)> run) {
     const uint32_t length = state.length();
     if (count > state.capacity() - length) return state.append(count);  // says what does not fit
-    const std::vector<float> last_hidden(state.last_hidden().begin(), state.last_hidden().end());
+    // Only a second slice can fail after the hidden row was replaced; decode steps copy nothing.
+    std::vector<float> last_hidden;
+    if (count > slice_rows)
+        last_hidden.assign(state.last_hidden().begin(), state.last_hidden().end());
     for (uint32_t begin = 0; begin < count; begin += slice_rows) {
         const uint32_t rows = std::min(slice_rows, count - begin);
         Status status = state.append(rows);
         if (status) status = run(begin, rows);
         if (!status) {
             state.truncate(length);
-            state.set_last_hidden(last_hidden);
+            if (begin > 0) state.set_last_hidden(last_hidden);
             return status;
         }
     }

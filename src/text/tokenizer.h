@@ -30,7 +30,7 @@ public:
     static constexpr size_t kMaxTextBytes = kMaxNormalizedBytes;
 
     // Reads the bytes of a tokenizer.json. `file_name` is for errors. Refuses by name whatever
-    // would change the result and is not implemented. Errors: invalid_input (malformed),
+    // would change the result and is not supported. Errors: invalid_input (malformed),
     // unsupported.
     [[nodiscard]] static Result<Tokenizer> from_json(std::string_view bytes,
                                                      std::string_view file_name);

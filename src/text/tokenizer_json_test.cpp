@@ -91,7 +91,7 @@ TEST(TokenizerJson, RefusesBrokenFiles) {
     expect_refused("{\"model\":\"\\uD800\"}", "not valid JSON");
 }
 
-// Goal: what would change the result and is not implemented is refused by name.
+// Goal: what would change the result and is not supported is refused by name.
 // Method: each unknown or unsupported value in its field.
 TEST(TokenizerJson, RefusesWhatItDoesNotImplement) {
     expect_refused([](json& f) { f["model"]["type"] = "Unigram"; }, "model.type: found Unigram");
