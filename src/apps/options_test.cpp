@@ -119,15 +119,17 @@ TEST(CommandLine, FindsTheCommandAnywhere) {
     EXPECT_EQ(parse({})->command, std::nullopt);
 }
 
-// Goal: help and version work however broken the rest is.
-// Method: beside unknown words and under a hostile environment.
+// Goal: help and version work however broken the rest is; a value that looks like help is told from
+// it. Method: beside unknown words and under a hostile environment; as a value, with and without
+// '='.
 TEST(CommandLine, GivesHelpFirst) {
-    EXPECT_TRUE(parse({"run", "--frobnicate", "--help"}, {{"COLI_TEMP", "x"}})->help);
-    EXPECT_TRUE(parse({"-h"})->help);
-    EXPECT_TRUE(parse({"--version"})->version);
-    EXPECT_TRUE(parse({"eval", "--help"})->eval_alone);
-    EXPECT_EQ(parse({"run", "--prompt", "--help"})->help, true);
-    EXPECT_FALSE(parse({"run", "--", "--help"})->help);
+    EXPECT_TRUE(parse({"run", "--frobnicate", "--help"}, {{"COLI_TEMP", "x"}}).value().help);
+    EXPECT_TRUE(parse({"-h"}).value().help);
+    EXPECT_TRUE(parse({"--version"}).value().version);
+    EXPECT_TRUE(parse({"eval", "--help"}).value().eval_alone);
+    EXPECT_THAT(refusal({"run", "--prompt", "--help"}), testing::HasSubstr("--prompt=--help"));
+    EXPECT_FALSE(parse({"run", "--prompt=--help"}).value().help);
+    EXPECT_FALSE(parse({"run", "--", "--help"}).value().help);
 }
 
 // Goal: what is unknown is refused with the nearest known name.
