@@ -18,6 +18,7 @@ struct Checkpoint::Impl {
     std::vector<TensorInfo> tensors;
     std::string gaps;
     uint64_t data_bytes = 0;
+    std::shared_ptr<const Container> container;
 };
 
 namespace {
@@ -99,6 +100,22 @@ Result<ShardIndex> read_index(const std::string& path) {
 Result<Checkpoint> Checkpoint::open(const std::string& directory, Notices& notices) {
     auto impl = std::make_shared<Impl>();
     impl->directory = directory;
+    if (is_container(directory)) {
+        TRY(OpenContainer opened, open_container(directory, notices));
+        impl->container = std::move(opened.container);
+        std::vector<SafetensorsHeader> headers;
+        for (ContainerDataFile& file : opened.files) {
+            impl->files.push_back({.path = file.file->path(),
+                                   .size_bytes = file.file->size_bytes(),
+                                   .file = file.file});
+            headers.push_back(std::move(file.header));
+        }
+        fill_table(headers, impl->names, impl->tensors);
+        for (const TensorInfo& tensor : impl->tensors) impl->data_bytes += tensor.size_bytes;
+        Checkpoint checkpoint;
+        checkpoint.impl_ = std::move(impl);
+        return checkpoint;
+    }
     const std::string index_path = directory + "/" + kIndexFileName;
     TRY(const ShardIndex index, read_index(index_path));
     TRY(ShardSet set, choose_shards(directory, index.files, notices));
@@ -146,6 +163,9 @@ uint64_t Checkpoint::data_bytes() const {
 }
 const std::string& Checkpoint::gaps() const {
     return impl_->gaps;
+}
+const Container* Checkpoint::container() const {
+    return impl_->container.get();
 }
 
 const TensorInfo* Checkpoint::find(std::string_view name) const {

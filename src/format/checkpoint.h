@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/notices.h"
+#include "format/container.h"
 #include "platform/file.h"
 #include "tensor/dtype.h"
 
@@ -45,7 +46,8 @@ public:
     // refused. Other *.safetensors entries (hidden files, folders, dangling links, strays) are not
     // read and named in a notice; beside an index sound ones are not worth a word. Shards missing
     // from -of-M or from the index are an error that lists them; the index must name exactly the
-    // tensors that the shards hold; a name in two shards is refused. Errors name the file, the
+    // tensors that the shards hold; a name in two shards is refused. A directory with colibri.json
+    // is a container: its manifest decides (format/container.h). Errors name the file, the
     // tensor, what was found and expected: not_found, invalid_input, corrupt, unsupported, io.
     [[nodiscard]] static Result<Checkpoint> open(const std::string& directory, Notices& notices);
 
@@ -63,6 +65,9 @@ public:
     // For messages about tensors that are not there: "; the numbering lacks out-00003.safetensors",
     // or "" without gaps.
     [[nodiscard]] const std::string& gaps() const;
+    // Null for foreign checkpoints. In a container every tensor is laid out as its manifest says,
+    // whatever its dtype.
+    [[nodiscard]] const Container* container() const;
 
 private:
     struct Impl;
