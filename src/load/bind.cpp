@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "model/tensor_names.h"
 #include "model/tensor_needs.h"
 
 namespace colibri {
@@ -44,6 +43,11 @@ private:
                               bool padded = false);
     Result<FeedForwardWeights> feed_forward(uint32_t layer, const Expert& expert, bool shared);
     Status kv_halves(const LatentAttention& attention, uint32_t layer, LatentWeights& out);
+    Status stored_kv_halves(const LatentAttention& attention, const std::string& name,
+                            LatentWeights& out);
+    std::byte* take_stored(MatrixSource source);
+    Status stored_experts(const MoeFeedForward& moe, uint32_t layer, ExpertLayer& bound);
+    Status foreign_experts(const MoeFeedForward& moe, uint32_t layer, ExpertLayer& bound);
     Result<std::optional<IndexerWeights>> indexer(const LatentAttention& attention, uint32_t layer);
     Result<LatentWeights> latent(const LatentAttention& attention, uint32_t layer);
     Result<GroupedQueryWeights> grouped_query(const GroupedQueryAttention& attention,
@@ -64,6 +68,7 @@ private:
     TensorNames names_;
     BoundModel out_;
     uint64_t used_ = 0;
+    bool in_draft_ = false;
     std::optional<std::pair<uint32_t, bool>> first_indexer_;  // a main layer that owns one; present
     std::unordered_set<std::string_view> claimed_;
 };
@@ -73,8 +78,19 @@ void Binder::claim(const MatrixSource& source) {
     if (source.scales != nullptr) claimed_.insert(source.scales->name);
 }
 
+std::byte* Binder::take_stored(MatrixSource source) {
+    claimed_.insert(source.data->name);
+    std::byte* at = take(source.data->size_bytes);
+    out_.jobs.push_back({.kind = FillJob::Kind::stored, .source = std::move(source), .out = at});
+    return at;
+}
+
 Result<const float*> Binder::vector(TensorRole role, uint32_t layer, uint32_t count) {
     const std::string name = names_.of(role, layer);
+    if (checkpoint_.container() != nullptr) {
+        TRY(MatrixSource source, find_stored(checkpoint_, name, TensorLayout::vector, count, 1));
+        return reinterpret_cast<const float*>(take_stored(std::move(source)));
+    }
     const TensorInfo* tensor = checkpoint_.find(name);
     if (tensor == nullptr)
         return fail(ErrorKind::not_found,
@@ -105,7 +121,11 @@ Result<const float*> Binder::vector(TensorRole role, uint32_t layer, uint32_t co
     source.row_bytes = size_bytes(tensor->dtype);
     claimed_.insert(tensor->name);
     std::byte* at = take(uint64_t(count) * sizeof(float));
-    out_.jobs.push_back({.kind = FillJob::Kind::vector, .source = std::move(source), .out = at});
+    out_.jobs.push_back({.kind = FillJob::Kind::vector,
+                         .role = role,
+                         .draft = in_draft_,
+                         .source = std::move(source),
+                         .out = at});
     return reinterpret_cast<const float*>(at);
 }
 
@@ -115,10 +135,18 @@ Result<MatrixView> Binder::matrix(TensorRole role, uint32_t layer, uint32_t rows
     if (!found && found.error().kind == ErrorKind::not_found)
         found.error().message += checkpoint_.gaps();
     TRY(MatrixSource source, std::move(found));
+    if (source.stored) {
+        const TileShape shape = source.shape;
+        return MatrixView{.shape = shape, .data = take_stored(std::move(source))};
+    }
     claim(source);
     std::byte* at = take(source.shape.total_bytes());
     const MatrixView view{.shape = source.shape, .data = at};
-    out_.jobs.push_back({.kind = FillJob::Kind::matrix, .source = std::move(source), .out = at});
+    out_.jobs.push_back({.kind = FillJob::Kind::matrix,
+                         .role = role,
+                         .draft = in_draft_,
+                         .source = std::move(source),
+                         .out = at});
     return view;
 }
 
@@ -133,32 +161,60 @@ Result<FeedForwardWeights> Binder::feed_forward(uint32_t layer, const Expert& ex
     return weights;
 }
 
+// The three tensors that a container has for kv_b_proj, laid out as below.
+Status Binder::stored_kv_halves(const LatentAttention& attention, const std::string& name,
+                                LatentWeights& out) {
+    const uint32_t rank = attention.kv_rank;
+    TRY(MatrixSource key, find_stored(checkpoint_, name + ".key_up", TensorLayout::key_up, rank,
+                                      attention.nope_dims, attention.heads));
+    const WeightFormat format = key.shape.format;
+    TRY(MatrixSource value, find_stored(checkpoint_, name + ".value_up", TensorLayout::value_up,
+                                        attention.value_dims, rank, attention.heads));
+    if (value.shape.format != format)
+        return fail(
+            ErrorKind::corrupt,
+            fmt::format("{}: {}, but the other half of {} is {}", checkpoint_.where(*value.data),
+                        to_string(value.shape.format), name, to_string(format)));
+    out.key_up.shape = {
+        .format = key_up_format(format), .rows = rank, .columns = attention.nope_dims};
+    out.key_up.head_stride_bytes = key_up_stride_bytes(format, rank, attention.nope_dims);
+    out.key_up.data = take_stored(std::move(key));
+    if (out.key_up.shape.format.group != 0) {
+        TRY(MatrixSource scales,
+            find_stored(checkpoint_, name + ".key_up_scales", TensorLayout::key_up_scales, rank,
+                        attention.nope_dims, attention.heads));
+        out.key_up.head_stride_scales =
+            uint64_t(out.key_up.shape.blocks()) * out.key_up.shape.columns;
+        out.key_up.column_scales = reinterpret_cast<const float*>(take_stored(std::move(scales)));
+    }
+    out.value_up.shape = value.shape;
+    out.value_up.head_stride_bytes = value_up_stride_bytes(value.shape);
+    out.value_up.data = take_stored(std::move(value));
+    return {};
+}
+
 // kv_b_proj holds, per head, nope rows of W_UK and then value rows of W_UV.
 Status Binder::kv_halves(const LatentAttention& attention, uint32_t layer, LatentWeights& out) {
     const uint32_t head_rows = attention.nope_dims + attention.value_dims;
-    TRY(const MatrixSource source, find_matrix(checkpoint_, names_.of(TensorRole::kv_b, layer),
-                                               attention.heads * head_rows, attention.kv_rank));
+    const std::string name = names_.of(TensorRole::kv_b, layer);
+    if (checkpoint_.container() != nullptr) return stored_kv_halves(attention, name, out);
+    TRY(const MatrixSource source,
+        find_matrix(checkpoint_, name, attention.heads * head_rows, attention.kv_rank));
     claim(source);
     const bool scaled = source.scales != nullptr;
     // Integer codes of the transposed half are kept one byte each: its scales lie on the reduction
     // axis anyway.
-    WeightFormat up_format = source.shape.format;
-    if (scaled)
-        up_format = {.kind = up_format.kind == WeightKind::fp8 ? WeightKind::fp8 : WeightKind::int8,
-                     .group = 1};
+    const WeightFormat format = source.shape.format;
     const TileShape key_shape{
-        .format = up_format, .rows = attention.kv_rank, .columns = attention.nope_dims};
-    // Both kinds lie as [block][column][16], one byte a cell.
-    const uint64_t cell = up_format.kind == WeightKind::f32    ? 4
-                          : up_format.kind == WeightKind::bf16 ? 2
-                                                               : 1;
+        .format = key_up_format(format), .rows = attention.kv_rank, .columns = attention.nope_dims};
     out.key_up = {
         .shape = key_shape,
-        .head_stride_bytes = round_up(
-            uint64_t(key_shape.blocks()) * kTileRows * key_shape.columns * cell, uint64_t(64))};
+        .head_stride_bytes = key_up_stride_bytes(format, key_shape.rows, key_shape.columns)};
     std::byte* at = take(out.key_up.head_stride_bytes * attention.heads);
     out.key_up.data = at;
     FillJob key{.kind = FillJob::Kind::key_up,
+                .role = TensorRole::kv_b,
+                .draft = in_draft_,
                 .source = source,
                 .out = at,
                 .heads = attention.heads,
@@ -176,12 +232,13 @@ Status Binder::kv_halves(const LatentAttention& attention, uint32_t layer, Laten
     out_.jobs.push_back(std::move(key));
 
     const TileShape value_shape{
-        .format = source.shape.format, .rows = attention.value_dims, .columns = attention.kv_rank};
-    out.value_up = {.shape = value_shape,
-                    .head_stride_bytes = round_up(value_shape.total_bytes(), uint64_t(64))};
+        .format = format, .rows = attention.value_dims, .columns = attention.kv_rank};
+    out.value_up = {.shape = value_shape, .head_stride_bytes = value_up_stride_bytes(value_shape)};
     at = take(out.value_up.head_stride_bytes * attention.heads);
     out.value_up.data = at;
     out_.jobs.push_back({.kind = FillJob::Kind::value_up,
+                         .role = TensorRole::kv_b,
+                         .draft = in_draft_,
                          .source = source,
                          .out = at,
                          .heads = attention.heads,
@@ -306,9 +363,38 @@ Result<std::array<MatrixSource, 3>> Binder::expert_sources(const MoeFeedForward&
     return parts;
 }
 
-Status Binder::expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer,
-                            MoeWeights& out) {
-    ExpertLayer bound{.layer = store_layer, .experts = std::get<Router>(moe.router).experts};
+Status Binder::stored_experts(const MoeFeedForward& moe, uint32_t layer, ExpertLayer& bound) {
+    const ContainerExperts* stored = checkpoint_.container()->experts_of(layer);
+    if (stored == nullptr)
+        return missing(expert_tensor_name(layer, 0), "the layer has no experts here");
+    const uint32_t hidden = moe.expert.hidden;
+    const uint32_t dim = moe.expert.input;
+    for (uint32_t part = 0; part < 3; ++part) {
+        const TileShape& shape = stored->parts[part];
+        const uint32_t rows = part == 2 ? dim : hidden;
+        const uint32_t columns = part == 2 ? hidden : dim;
+        if (stored->count != bound.experts || shape.rows != rows || shape.columns != columns)
+            return fail(ErrorKind::corrupt,
+                        fmt::format("{}: layer {} has {} experts of [{}, {}], expected {} of "
+                                    "[{}, {}] as config.json has it",
+                                    checkpoint_.directory(), layer, stored->count, shape.rows,
+                                    shape.columns, bound.experts, rows, columns));
+    }
+    bound.layout.shapes = stored->parts;
+    for (uint32_t e = 0; e < bound.experts; ++e) {
+        const std::string name = expert_tensor_name(layer, e);
+        const TensorInfo* extent = checkpoint_.find(name);
+        if (extent == nullptr) return missing(name, "other experts of the layer are there");
+        claimed_.insert(extent->name);
+        bound.extents.push_back(extent);
+    }
+    const ExtentLayout extent = extent_layout(stored->parts);
+    bound.layout.offsets = extent.offsets;
+    bound.layout.slot_bytes = extent.size_bytes;
+    return {};
+}
+
+Status Binder::foreign_experts(const MoeFeedForward& moe, uint32_t layer, ExpertLayer& bound) {
     bound.sources.reserve(bound.experts);
     for (uint32_t e = 0; e < bound.experts; ++e) {
         TRY(auto parts, expert_sources(moe, layer, e));
@@ -325,12 +411,26 @@ Status Binder::expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t 
         }
         bound.sources.push_back(std::move(parts));
     }
-    uint64_t offset = 0;
-    for (uint32_t part = 0; part < 3; ++part) {
-        bound.layout.offsets[part] = offset;
-        offset += round_up(bound.layout.shapes[part].total_bytes(), uint64_t(64));
+    const ExtentLayout extent = extent_layout(bound.layout.shapes);
+    bound.layout.offsets = extent.offsets;
+    // The slot has no need of the padding that ends an extent on disk.
+    bound.layout.slot_bytes =
+        extent.offsets[2] + round_up(bound.layout.shapes[2].total_bytes(), kDenseAlign);
+    return {};
+}
+
+Status Binder::expert_layer(const MoeFeedForward& moe, uint32_t layer, uint32_t store_layer,
+                            MoeWeights& out) {
+    ExpertLayer bound{.layer = store_layer,
+                      .experts = std::get<Router>(moe.router).experts,
+                      .name_layer = layer,
+                      .draft = in_draft_};
+    if (checkpoint_.container() != nullptr) {
+        TRY_STATUS(stored_experts(moe, layer, bound));
+    } else {
+        TRY_STATUS(foreign_experts(moe, layer, bound));
     }
-    bound.layout.slot_bytes = offset;
+    const uint64_t offset = bound.layout.slot_bytes;
     auto& classes = out_.slot_class_bytes;
     const auto at = std::find(classes.begin(), classes.end(), offset);
     bound.slot_class = uint32_t(at - classes.begin());
@@ -395,6 +495,7 @@ Status Binder::draft() {
         return {};
     }
     DraftWeights weights;
+    in_draft_ = true;
     TRY(weights.embedding_norm, vector(TensorRole::draft_embedding_norm, index, spec_.dim));
     TRY(weights.hidden_norm, vector(TensorRole::draft_hidden_norm, index, spec_.dim));
     TRY(weights.projection, matrix(TensorRole::draft_projection, index, spec_.dim, 2 * spec_.dim));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "load/matrix_source.h"
 #include "load/weights.h"
 #include "model/spec.h"
+#include "model/tensor_names.h"
 #include "store/expert_store.h"
 
 namespace colibri {
@@ -29,8 +31,11 @@ struct FillJob {
         vector,    // rows of f32: norms and biases (source.shape.rows elements)
         key_up,    // per head: the first `rows_used` rows of each head, transposed
         value_up,  // per head: the other rows
+        stored,    // of a container: the tensor's bytes as they are
     };
     Kind kind = Kind::matrix;
+    TensorRole role = TensorRole::embedding;
+    bool draft = false;  // of the draft layer
     MatrixSource source;
     std::byte* out = nullptr;
     // key_up, value_up: source has heads * head_rows rows.
@@ -46,8 +51,12 @@ struct ExpertLayer {
     uint32_t experts = 0;
     uint32_t slot_class = 0;
     ExpertLayout layout;
-    // [expert][gate, up, down]
+    // [expert][gate, up, down]; empty for a container
     std::vector<std::array<MatrixSource, 3>> sources;
+    // Of a container, by expert: the extent that becomes the slot.
+    std::vector<const TensorInfo*> extents;
+    uint32_t name_layer = 0;  // as in tensor names
+    bool draft = false;
 };
 
 struct BoundModel {
@@ -80,5 +89,13 @@ class ThreadPool;
                                 ThreadPool& pool,
                                 const std::function<void(uint64_t, uint64_t)>& progress);
 inline constexpr uint64_t kFillStagingBytes = 1 << 20;
+
+// Lays out head `head` of a key_up or value_up job. `rows`: that head's job.rows_used rows as they
+// are stored; `scales`: all of the source's. Errors: corrupt at a value that is not finite.
+[[nodiscard]] Status lay_out_key_up(const FillJob& job, uint32_t head,
+                                    std::span<const std::byte> rows, std::span<const float> scales);
+[[nodiscard]] Status lay_out_value_up(const FillJob& job, uint32_t head,
+                                      std::span<const std::byte> rows,
+                                      std::span<const float> scales);
 
 }  // namespace colibri

@@ -33,6 +33,9 @@ struct LandingLayer {
     uint64_t scales_per_expert = 0;
     std::vector<float> scales;                              // [expert][scales_per_expert]
     std::vector<std::array<const TensorInfo*, 3>> tensors;  // by expert, for messages
+    // Of a container: the extent is the slot; only its checksums are looked at.
+    const ContainerExperts* stored = nullptr;
+    std::span<const std::array<Digest128, 2>> digests;
 };
 
 // Landing tables by layer; kept alive by the landing function.
@@ -45,6 +48,7 @@ struct LandingTables {
     Status land(ExpertId id, std::span<const std::span<const std::byte>> raw,
                 std::span<std::byte> slot) const {
         const LandingLayer& layer = layers.at(id.layer);
+        if (layer.stored != nullptr) return land_stored(layer, id, raw[0], slot);
         uint32_t extent = 3;
         for (uint32_t part = 0; part < 3; ++part) {
             const MatrixSource& source = layer.pattern[part];
@@ -68,6 +72,16 @@ struct LandingTables {
                 TRY_STATUS(within(retile_all_scales(source, own, 0, out)));
             }
         }
+        return {};
+    }
+
+    Status land_stored(const LandingLayer& layer, ExpertId id, std::span<const std::byte> raw,
+                       std::span<std::byte> slot) const {
+        Status status = check_expert(*layer.stored, layer.digests[id.index], raw);
+        if (!status)
+            return tl::unexpected(
+                std::move(status.error()).within(checkpoint.where(*layer.tensors[id.index][0])));
+        if (raw.data() != slot.data()) std::memcpy(slot.data(), raw.data(), raw.size());
         return {};
     }
 };
@@ -146,6 +160,11 @@ private:
 uint64_t expert_source_bytes(const std::vector<ExpertLayer>& layers) {
     uint64_t bytes = 0;
     for (const ExpertLayer& layer : layers) {
+        if (!layer.extents.empty()) {
+            bytes +=
+                layer.experts * (sizeof(ExpertSource) + sizeof(Extent) + 3 * sizeof(TensorInfo*));
+            continue;
+        }
         uint64_t floats = 0;
         uint64_t extents = 3;
         for (const MatrixSource& source : layer.sources.front()) {
@@ -161,6 +180,27 @@ uint64_t expert_source_bytes(const std::vector<ExpertLayer>& layers) {
     return bytes;
 }
 
+namespace {
+
+// One extent an expert, which a read may bring straight into the slot.
+void add_stored(const Checkpoint& checkpoint, const ExpertLayer& layer, LandingLayer& landing,
+                std::vector<ExpertSource>& sources) {
+    const Container& container = *checkpoint.container();
+    landing.stored = container.experts_of(layer.name_layer);
+    landing.digests = container.expert_digests(layer.name_layer);
+    for (uint32_t e = 0; e < layer.experts; ++e) {
+        const TensorInfo* extent = layer.extents[e];
+        landing.tensors.push_back({extent, extent, extent});
+        sources.push_back({.id = {.layer = layer.layer, .index = e},
+                           .extents = {{.file = extent->file,
+                                        .offset = extent->offset,
+                                        .size_bytes = extent->size_bytes}},
+                           .slot_class = layer.slot_class});
+    }
+}
+
+}  // namespace
+
 Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint,
                                           std::vector<ExpertLayer> layers, bool sizes_only) {
     ExpertSources out;
@@ -171,6 +211,10 @@ Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint,
         LandingLayer& landing = tables->layers[layer.layer];
         landing.layout = layer.layout;
         landing.experts = layer.experts;
+        if (!layer.extents.empty()) {
+            add_stored(checkpoint, layer, landing, out.sources);
+            continue;
+        }
         landing.pattern = layer.sources.front();
         for (uint32_t part = 0; part < 3; ++part) {
             landing.resident[part] = scales_are_resident(landing.pattern[part]);

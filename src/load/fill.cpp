@@ -17,6 +17,8 @@ namespace colibri {
 
 namespace {
 
+constexpr uint64_t kStoredChunkBytes = 4 << 20;
+
 // Exact value of one stored element, scales not applied.
 float element(Coding coding, const std::byte* row, uint32_t column) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(row);
@@ -39,6 +41,23 @@ float element(Coding coding, const std::byte* row, uint32_t column) {
         case Coding::int2: return float(int((bytes[column / 4] >> (column % 4 * 2)) & 3) - 2);
     }
     return 0;
+}
+
+Status store_cell(Coding coding, const std::byte* row, uint32_t column, std::byte* out,
+                  uint64_t cell) {
+    const float value = element(coding, row, column);
+    if (!std::isfinite(value))
+        return fail(ErrorKind::corrupt, fmt::format("column {} is not a finite number", column));
+    switch (coding) {
+        case Coding::f32:
+        case Coding::f16: std::memcpy(out + cell * 4, &value, 4); break;
+        case Coding::bf16: std::memcpy(out + cell * 2, row + size_t(column) * 2, 2); break;
+        case Coding::f8_e4m3: out[cell] = row[column]; break;
+        case Coding::int8:
+        case Coding::int4:
+        case Coding::int2: out[cell] = std::byte(int8_t(value)); break;
+    }
+    return {};
 }
 
 class Filler {
@@ -71,6 +90,7 @@ private:
             case FillJob::Kind::vector: return vector(job);
             case FillJob::Kind::key_up: return key_up(job);
             case FillJob::Kind::value_up: return value_up(job);
+            case FillJob::Kind::stored: return stored(job);
         }
         return {};
     }
@@ -84,6 +104,53 @@ private:
         done_ += into.size();
         if (progress_) progress_(std::min(done_, total_), total_);
         return std::span<const std::byte>(into);
+    }
+
+    // Straight into its place, checked on the way.
+    Status stored(const FillJob& job) {
+        const TensorInfo& tensor = *job.source.data;
+        const Container& container = *checkpoint_.container();
+        const uint32_t index = *container.find(tensor.name);
+        Xxh3Stream stream;
+        for (uint64_t at = 0; at < tensor.size_bytes; at += kStoredChunkBytes) {
+            const std::span<std::byte> part{job.out + at,
+                                            std::min(kStoredChunkBytes, tensor.size_bytes - at)};
+            TRY_STATUS(checkpoint_.read(tensor, at, part));
+            stream.update(part);
+            done_ += part.size();
+            if (progress_) progress_(std::min(done_, total_), total_);
+        }
+        const Digest128 expected = container.checksums().tensors[index];
+        if (stream.digest() != expected)
+            return fail(ErrorKind::corrupt,
+                        fmt::format("its checksum is {}, expected {}: the bytes on disk are "
+                                    "damaged; coli doctor --deep lists all damage",
+                                    to_hex(stream.digest()), to_hex(expected)));
+        return check_finite(container.manifest().tensors[index], job.out);
+    }
+
+    // A sound file may still hold what some other writer should not have put there.
+    static Status check_finite(const ContainerTensor& tensor, const std::byte* bytes) {
+        uint64_t begin = 0;
+        uint64_t count = 0;
+        switch (tensor.layout) {
+            case TensorLayout::vector: count = tensor.rows; break;
+            case TensorLayout::tile16:
+                begin = tensor.shape().data_bytes();
+                count = tensor.shape().scale_bytes() / sizeof(float);
+                break;
+            case TensorLayout::key_up_scales: count = tensor.size_bytes() / sizeof(float); break;
+            case TensorLayout::key_up:
+            case TensorLayout::value_up: break;  // scales of value_up are those of key_up
+        }
+        const auto* floats = reinterpret_cast<const float*>(bytes + begin);
+        for (uint64_t i = 0; i < count; ++i)
+            if (!std::isfinite(floats[i]))
+                return fail(
+                    ErrorKind::corrupt,
+                    fmt::format("{} {} is not a finite number",
+                                tensor.layout == TensorLayout::vector ? "element" : "scale", i));
+        return {};
     }
 
     Status matrix(const FillJob& job) {
@@ -127,64 +194,20 @@ private:
         return {};
     }
 
-    // W_UK of each head, transposed: cell [block of 16 latent dims][nope dim][lane].
     Status key_up(const FillJob& job) {
-        const MatrixSource& source = job.source;
-        TRY(const auto scales, read_scales(checkpoint_, source));
+        TRY(const auto scales, read_scales(checkpoint_, job.source));
         for (uint32_t h = 0; h < job.heads; ++h) {
-            const uint32_t first = h * job.head_rows + job.first_row;
-            std::byte* out = job.out + h * job.head_stride_bytes;
-            TRY(const auto raw, read_head_rows(job, first));
-            for (uint32_t n = 0; n < job.rows_used; ++n)
-                for (uint32_t d = 0; d < job.head_shape.rows; ++d) {
-                    const uint64_t cell =
-                        (uint64_t(d / kTileRows) * job.rows_used + n) * kTileRows + d % kTileRows;
-                    TRY_STATUS(
-                        store_cell(source.coding, raw.data() + n * source.row_bytes, d, out, cell));
-                }
-            if (job.column_scales == nullptr) continue;
-            float* head_scales =
-                job.column_scales + uint64_t(h) * job.head_shape.blocks() * job.rows_used;
-            const uint32_t group =
-                source.scale_groups == 1 ? job.head_shape.rows : source.shape.group_columns();
-            for (uint32_t block = 0; block < job.head_shape.blocks(); ++block)
-                for (uint32_t n = 0; n < job.rows_used; ++n)
-                    head_scales[uint64_t(block) * job.rows_used + n] =
-                        scales[uint64_t((first + n) / source.scale_row_divisor) *
-                                   source.scale_groups +
-                               block * kTileRows / group];
-        }
-        return {};
-    }
-
-    static Status store_cell(Coding coding, const std::byte* row, uint32_t column, std::byte* out,
-                             uint64_t cell) {
-        const float value = element(coding, row, column);
-        if (!std::isfinite(value))
-            return fail(ErrorKind::corrupt,
-                        fmt::format("column {} is not a finite number", column));
-        switch (coding) {
-            case Coding::f32:
-            case Coding::f16: std::memcpy(out + cell * 4, &value, 4); break;
-            case Coding::bf16: std::memcpy(out + cell * 2, row + size_t(column) * 2, 2); break;
-            case Coding::f8_e4m3: out[cell] = row[column]; break;
-            case Coding::int8:
-            case Coding::int4:
-            case Coding::int2: out[cell] = std::byte(int8_t(value)); break;
+            TRY(const auto rows, read_head_rows(job, h * job.head_rows + job.first_row));
+            TRY_STATUS(lay_out_key_up(job, h, rows, scales));
         }
         return {};
     }
 
     Status value_up(const FillJob& job) {
         TRY(const auto scales, read_scales(checkpoint_, job.source));
-        MatrixSource head = job.source;
-        head.shape = job.head_shape;
         for (uint32_t h = 0; h < job.heads; ++h) {
-            const uint32_t first = h * job.head_rows + job.first_row;
-            std::byte* out = job.out + h * job.head_stride_bytes;
-            TRY(const auto raw, read_head_rows(job, first));
-            TRY_STATUS(retile_data(head, raw, 0, job.head_shape.blocks(), out));
-            TRY_STATUS(retile_all_scales(head, scales, first, out));
+            TRY(const auto rows, read_head_rows(job, h * job.head_rows + job.first_row));
+            TRY_STATUS(lay_out_value_up(job, h, rows, scales));
         }
         return {};
     }
@@ -208,6 +231,40 @@ private:
 };
 
 }  // namespace
+
+// W_UK of the head, transposed: cell [block of 16 latent dims][nope dim][lane].
+Status lay_out_key_up(const FillJob& job, uint32_t head, std::span<const std::byte> rows,
+                      std::span<const float> scales) {
+    const MatrixSource& source = job.source;
+    std::byte* out = job.out + head * job.head_stride_bytes;
+    for (uint32_t n = 0; n < job.rows_used; ++n)
+        for (uint32_t d = 0; d < job.head_shape.rows; ++d) {
+            const uint64_t cell =
+                (uint64_t(d / kTileRows) * job.rows_used + n) * kTileRows + d % kTileRows;
+            TRY_STATUS(store_cell(source.coding, rows.data() + n * source.row_bytes, d, out, cell));
+        }
+    if (job.column_scales == nullptr) return {};
+    const uint32_t first = head * job.head_rows + job.first_row;
+    float* head_scales =
+        job.column_scales + uint64_t(head) * job.head_shape.blocks() * job.rows_used;
+    const uint32_t group =
+        source.scale_groups == 1 ? job.head_shape.rows : source.shape.group_columns();
+    for (uint32_t block = 0; block < job.head_shape.blocks(); ++block)
+        for (uint32_t n = 0; n < job.rows_used; ++n)
+            head_scales[uint64_t(block) * job.rows_used + n] =
+                scales[uint64_t((first + n) / source.scale_row_divisor) * source.scale_groups +
+                       block * kTileRows / group];
+    return {};
+}
+
+Status lay_out_value_up(const FillJob& job, uint32_t head, std::span<const std::byte> rows,
+                        std::span<const float> scales) {
+    MatrixSource source = job.source;
+    source.shape = job.head_shape;
+    std::byte* out = job.out + head * job.head_stride_bytes;
+    TRY_STATUS(retile_data(source, rows, 0, job.head_shape.blocks(), out));
+    return retile_all_scales(source, scales, head * job.head_rows + job.first_row, out);
+}
 
 Status fill_dense(const Checkpoint& checkpoint, const std::vector<FillJob>& jobs, ThreadPool& pool,
                   const std::function<void(uint64_t, uint64_t)>& progress) {

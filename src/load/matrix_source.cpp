@@ -161,8 +161,35 @@ Result<MatrixSource> finish_foreign(const Checkpoint& checkpoint, MatrixSource s
 
 }  // namespace
 
+Result<MatrixSource> find_stored(const Checkpoint& checkpoint, std::string_view name,
+                                 TensorLayout layout, uint32_t rows, uint32_t columns,
+                                 uint32_t heads) {
+    MatrixSource source;
+    source.name = name;
+    source.stored = true;
+    source.data = checkpoint.find(name);
+    const auto index = checkpoint.container()->find(name);
+    if (source.data == nullptr || !index)
+        return fail(ErrorKind::not_found,
+                    fmt::format("{}: tensor {} is missing (expected [{}, {}])",
+                                checkpoint.directory(), name, rows, columns));
+    const ContainerTensor& tensor = checkpoint.container()->manifest().tensors[*index];
+    if (tensor.layout != layout || tensor.rows != rows || tensor.columns != columns ||
+        tensor.heads != heads)
+        return fail(
+            ErrorKind::corrupt,
+            fmt::format("{}: {} of {} x [{}, {}], expected {} of {} x [{}, {}] as "
+                        "config.json has it",
+                        checkpoint.where(*source.data), to_string(tensor.layout), tensor.heads,
+                        tensor.rows, tensor.columns, to_string(layout), heads, rows, columns));
+    source.shape = tensor.shape();
+    return source;
+}
+
 Result<MatrixSource> find_matrix(const Checkpoint& checkpoint, std::string_view name, uint32_t rows,
                                  uint32_t columns, bool padded_rows) {
+    if (checkpoint.container() != nullptr)
+        return find_stored(checkpoint, name, TensorLayout::tile16, rows, columns);
     MatrixSource source;
     source.name = name;
     source.data = checkpoint.find(name);

@@ -29,8 +29,12 @@ struct MatrixSource {
     uint32_t scale_groups = 0;           // scales per stored scale row
     uint32_t scale_row_divisor = 1;      // rows that share a scale row: 128 for FP8 blocks
     TileShape shape;                     // in memory
+    // Of a container: the tensor's bytes are what memory gets, scales included.
+    bool stored = false;
 
-    [[nodiscard]] uint64_t data_bytes() const { return row_bytes * shape.rows; }
+    [[nodiscard]] uint64_t data_bytes() const {
+        return stored ? data->size_bytes : row_bytes * shape.rows;
+    }
     [[nodiscard]] uint64_t scale_count() const {
         return scales == nullptr ? 0
                                  : uint64_t(ceil_div(shape.rows, scale_row_divisor)) * scale_groups;
@@ -46,6 +50,12 @@ struct MatrixSource {
 [[nodiscard]] Result<MatrixSource> find_matrix(const Checkpoint& checkpoint, std::string_view name,
                                                uint32_t rows, uint32_t columns,
                                                bool padded_rows = false);
+
+// Finds a tensor of a container; rows and columns are those of one head where there are heads.
+// Errors: not_found when absent, corrupt when the manifest gives it another layout or shape.
+[[nodiscard]] Result<MatrixSource> find_stored(const Checkpoint& checkpoint, std::string_view name,
+                                               TensorLayout layout, uint32_t rows, uint32_t columns,
+                                               uint32_t heads = 1);
 
 // One expert's matrix inside a fused tensor [experts, fused_rows, columns], beginning at
 // `first_row`.

@@ -65,9 +65,12 @@ Result<uint32_t> choose_context(const ModelSpec& spec, const ModelOptions& optio
     return context;
 }
 
-// Identity for saved state: the config and the files' names and sizes.
+// Identity for saved state: the config and the files' names and sizes; for a container also what
+// it was made from and how.
 uint64_t fingerprint_of(std::string_view config, const Checkpoint& checkpoint) {
     std::string text(config);
+    if (const Container* container = checkpoint.container())
+        text += "\n" + container->manifest().identity;
     for (const CheckpointFile& file : checkpoint.files())
         text += fmt::format("\n{} {}", file.path.substr(file.path.find_last_of('/') + 1),
                             file.size_bytes);
@@ -127,6 +130,8 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
     in.other_bytes = options.extra_bytes;
     in.table_bytes = o.checkpoint.tensors().size() * kTensorTableBytes +
                      expert_source_bytes(o.sizes.expert_layers);
+    if (const Container* container = o.checkpoint.container())
+        in.table_bytes += container->manifest().tensors.size() * kTensorTableBytes;
     in.dense_bytes = o.sizes.dense_bytes;
     in.context = o.context;
     in.state_bytes = shape_of(o.spec, o.spec.layers, o.sizes, false, 0).bytes_for(o.context);
@@ -208,7 +213,9 @@ std::string formats_of(const BoundModel& bound) {
     for (const ExpertLayer& layer : bound.expert_layers)
         for (const TileShape& shape : layer.layout.shapes) experts.insert(to_string(shape.format));
     for (const FillJob& job : bound.jobs)
-        if (job.kind == FillJob::Kind::matrix) dense.insert(to_string(job.source.shape.format));
+        if (job.kind == FillJob::Kind::matrix ||
+            (job.kind == FillJob::Kind::stored && job.source.shape.columns > 1))
+            dense.insert(to_string(job.source.shape.format));
     const auto list = [](const std::set<std::string>& names) {
         std::string text;
         for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
