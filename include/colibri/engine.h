@@ -43,6 +43,7 @@ struct EngineOptions {
     uint32_t context = 0;           // positions; 0: min(4096, the model's maximum)
     Activations activations = Activations::automatic;
     std::string isa;               // "" = the widest; otherwise a name of kernels.h
+    std::string reader;            // "" or "auto"; otherwise uring, pread or buffered
     uint32_t threads = 0;          // 0: physical cores this process may use
     uint32_t prefill_slice = 0;    // rows that go through a layer together; 0: the planner decides
     bool draft_head = false;       // load the MTP layer when the checkpoint has one

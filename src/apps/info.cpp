@@ -120,6 +120,7 @@ std::string plan_text(const MemoryPlan& plan) {
                              : 100.0 * double(plan.expert_slots) / double(plan.expert_count);
     text += fmt::format("{} of {} experts fit in memory at a time ({:.0f} %)\n", plan.expert_slots,
                         plan.expert_count, share);
+    if (plan.expert_count > 0) text += fmt::format("experts are read by {}\n", plan.reader);
     return text + fmt::format(
                       "smallest budget that works: --ram {}M; all experts in memory: "
                       "--ram {}M\n",
@@ -175,7 +176,8 @@ Json plan_json(const MemoryPlan& plan) {
             {"context", plan.context},
             {"slice_rows", plan.slice_rows},
             {"expert_slots", plan.expert_slots},
-            {"expert_count", plan.expert_count}};
+            {"expert_count", plan.expert_count},
+            {"reader", plan.reader}};
 }
 
 // Every option that is not for one call alone, its value and where it came from.

@@ -110,6 +110,17 @@ constexpr OptionSpec kOptions[] = {
      .group = kModel,
      .help = "Prompt positions that go through a layer together. Auto: as many as memory allows. "
              "Never changes the answer."},
+    {.id = Opt::reader,
+     .name = "reader",
+     .type = OptionType::choice,
+     .placeholder = "KIND",
+     .fallback = "auto",
+     .choices = "auto|uring|pread|buffered",
+     .commands = kAll,
+     .group = kModel,
+     .help = "How experts are read from disk: io_uring or threads, both past the page cache; or "
+             "threads through it. Auto: io_uring where the system allows it, else threads. Never "
+             "changes the answer."},
 
     {.id = Opt::prompt,
      .name = "prompt",

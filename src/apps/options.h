@@ -53,6 +53,7 @@ enum class Opt : uint8_t {
     activations,
     dense_attention,
     prefill_slice,
+    reader,
     prompt,
     system,
     raw,

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "kernels/kernels.h"
+#include "platform/reader.h"
 
 namespace colibri {
 
@@ -23,6 +24,13 @@ std::filesystem::path program_directory() {
 bool holds_model(const std::filesystem::path& directory) {
     std::error_code ignored;
     return std::filesystem::is_regular_file(directory / "config.json", ignored);
+}
+
+ReaderKind chosen_reader(const Settings& settings) {
+    const std::string name = settings.text(Opt::reader);
+    for (const ReaderKind kind : {ReaderKind::uring, ReaderKind::pread, ReaderKind::buffered})
+        if (name == to_string(kind)) return kind;
+    return ReaderKind::automatic;
 }
 
 // The kernels that --isa names; null for auto.
@@ -83,6 +91,7 @@ Result<EngineOptions> engine_options(const Settings& settings) {
     options.threads = uint32_t(settings.count(Opt::threads).value_or(0));
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
+    options.reader = to_string(chosen_reader(settings));
     return options;
 }
 
@@ -96,6 +105,7 @@ Result<ModelOptions> model_options(const Settings& settings) {
     options.threads = uint32_t(settings.count(Opt::threads).value_or(0));
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
+    options.reader = chosen_reader(settings);
     return options;
 }
 

@@ -22,6 +22,15 @@ Result<const Kernels*> choose_kernels(const std::string& name) {
     return fail(ErrorKind::unsupported, fmt::format("--isa {}: this machine runs:{}", name, list));
 }
 
+Result<ReaderKind> choose_reader_kind(const std::string& name) {
+    if (name.empty()) return ReaderKind::automatic;
+    for (const ReaderKind kind :
+         {ReaderKind::automatic, ReaderKind::uring, ReaderKind::pread, ReaderKind::buffered})
+        if (name == to_string(kind)) return kind;
+    return fail(ErrorKind::invalid_input,
+                fmt::format("--reader {}: expected auto, uring, pread or buffered", name));
+}
+
 std::tm local_time() {
     const std::time_t now = std::time(nullptr);
     std::tm local{};
@@ -29,18 +38,20 @@ std::tm local_time() {
     return local;
 }
 
-ModelOptions model_options(const EngineOptions& options, const ModelFiles& files,
-                           const Kernels* kernels) {
-    return {.directory = options.model_directory,
-            .ram_budget_bytes = options.ram_budget_bytes,
-            .extra_bytes = files.tokenizer ? files.tokenizer->memory_bytes() : 0,
-            .context = options.context,
-            .float_activations = options.activations == Activations::f32,
-            .kernels = kernels,
-            .threads = options.threads,
-            .prefill_slice = options.prefill_slice,
-            .draft_head = options.draft_head,
-            .dense_attention = options.dense_attention};
+Result<ModelOptions> model_options(const EngineOptions& options, const ModelFiles& files) {
+    TRY(const Kernels* kernels, choose_kernels(options.isa));
+    TRY(const ReaderKind reader, choose_reader_kind(options.reader));
+    return ModelOptions{.directory = options.model_directory,
+                        .ram_budget_bytes = options.ram_budget_bytes,
+                        .extra_bytes = files.tokenizer ? files.tokenizer->memory_bytes() : 0,
+                        .context = options.context,
+                        .float_activations = options.activations == Activations::f32,
+                        .kernels = kernels,
+                        .threads = options.threads,
+                        .prefill_slice = options.prefill_slice,
+                        .draft_head = options.draft_head,
+                        .dense_attention = options.dense_attention,
+                        .reader = reader};
 }
 
 }  // namespace
@@ -48,10 +59,9 @@ ModelOptions model_options(const EngineOptions& options, const ModelFiles& files
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notices& notices) {
     auto impl = std::make_unique<Impl>();
     impl->options = options;
-    TRY(const Kernels* kernels, choose_kernels(options.isa));
     TRY(impl->files,
         read_model_files(options.model_directory, options.tokenizer_required, notices));
-    ModelOptions model = model_options(options, impl->files, kernels);
+    TRY(ModelOptions model, model_options(options, impl->files));
     if (options.progress)
         model.progress = [&](std::string_view step, uint64_t done, uint64_t total) {
             options.progress({.step = step, .done_bytes = done, .total_bytes = total});
@@ -65,10 +75,10 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options, Notic
 }
 
 Result<MemoryPlan> Engine::plan_only(const EngineOptions& options, Notices& notices) {
-    TRY(const Kernels* kernels, choose_kernels(options.isa));
     TRY(const ModelFiles files,
         read_model_files(options.model_directory, options.tokenizer_required, notices));
-    return Model::plan_only(model_options(options, files, kernels), notices);
+    TRY(const ModelOptions model, model_options(options, files));
+    return Model::plan_only(model, notices);
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -26,6 +26,7 @@ struct MemoryPlan {
     uint32_t context = 0;                // positions the state is sized for
     uint32_t slice_rows = 0;             // prefill rows per layer pass
     uint32_t expert_slots = 0, expert_count = 0;
+    std::string reader;  // how experts are read: "uring, direct"
 };
 
 struct PlanSlotClass {

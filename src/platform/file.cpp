@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/aligned_buffer.h"
 #include "base/units.h"
 #include "platform/read_loop.h"
+#include "platform/reader.h"
 
 namespace colibri {
 
@@ -54,6 +56,24 @@ void sync_directory_of(const std::string& path) {
     (void)::close(descriptor);
 }
 
+// The same file again, for direct reads; -1 when one is refused. Through /proc, so that it is the
+// same file even if the path names another one by now.
+int open_direct(int descriptor) {
+    const std::string self = fmt::format("/proc/self/fd/{}", descriptor);
+    const int direct = ::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+    if (direct < 0) return -1;
+    // Some file systems accept the flag and refuse the read.
+    const auto block = AlignedBuffer::allocate(kDirectBlockBytes);
+    ssize_t got = -1;
+    if (block) do
+            got = ::pread(direct, block->data(), kDirectBlockBytes, 0);
+        while (got < 0 && errno == EINTR);
+    // An I/O error is no refusal: whoever reads this block will hear of it.
+    if (block && (got >= 0 || errno == EIO)) return direct;
+    (void)::close(direct);
+    return -1;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const File>> File::open(const std::string& path) {
@@ -78,7 +98,13 @@ Result<std::shared_ptr<const File>> File::open(const std::string& path) {
 }
 
 File::~File() {
+    if (direct_descriptor_ >= 0) (void)::close(direct_descriptor_);
     if (descriptor_ >= 0) (void)::close(descriptor_);
+}
+
+int File::direct_descriptor() const {
+    std::call_once(direct_once_, [this] { direct_descriptor_ = open_direct(descriptor_); });
+    return direct_refused_.load(std::memory_order_relaxed) ? -1 : direct_descriptor_;
 }
 
 Status File::read_at(uint64_t offset, std::span<std::byte> out) const {

@@ -1,9 +1,11 @@
 // Files: positioned reads, whole-file reads, atomic replacement.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -24,6 +26,12 @@ public:
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }  // at open
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
+    // For reads of whole blocks past the page cache: the same file, opened again with O_DIRECT and
+    // tried with one block on the first call. -1 when the file system refuses such reads.
+    [[nodiscard]] int direct_descriptor() const;
+    // A direct read was refused after all: direct_descriptor() is -1 from now on.
+    void refuse_direct() const { direct_refused_.store(true, std::memory_order_relaxed); }
+
     // Fills `out` from `offset`; continues short reads, retries EINTR and EAGAIN, retries EIO once.
     // Errors: io (path, offset, errno text); corrupt when the file ends inside the range.
     [[nodiscard]] Status read_at(uint64_t offset, std::span<std::byte> out) const;
@@ -33,6 +41,9 @@ private:
     std::string path_;
     uint64_t size_bytes_ = 0;
     int descriptor_ = -1;
+    mutable std::once_flag direct_once_;
+    mutable int direct_descriptor_ = -1;
+    mutable std::atomic<bool> direct_refused_{false};
 };
 
 // A whole small file. Errors as File; invalid_input when it is larger than `limit_bytes`, naming

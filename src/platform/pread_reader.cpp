@@ -1,9 +1,9 @@
 #include "platform/pread_reader.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -14,128 +14,26 @@
 #include <vector>
 
 #include "base/units.h"
+#include "platform/request_queue.h"
 
 namespace colibri {
 
 namespace {
 
-// Larger reads gain nothing on the drives measured, and a long one delays what is queued behind it.
-constexpr uint64_t kMergedBytesMax = 8 * kMiB;
-constexpr size_t kPartsMax = 64;
-// EAGAIN on a regular file passes within milliseconds or means a broken file system.
-constexpr uint32_t kAgainRetriesMax = 1000;
-constexpr std::chrono::milliseconds kAgainPause{1};
 constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
 
-// One vectored read: consecutive bytes of a file, gaps included.
-struct Run {
-    const File* file = nullptr;
-    uint64_t offset = 0;
-    std::array<iovec, kPartsMax> parts;
-    size_t part_count = 0;
-
-    void add(std::span<std::byte> out) {
-        if (out.empty()) return;
-        parts[part_count++] = {out.data(), out.size()};
-    }
-};
-
-class RunReader {
-public:
-    explicit RunReader(const PreadvFunction& preadv) : preadv_(preadv), gap_(kMergeGapBytes) {}
-
-    Status read(std::span<const ReadRange> ranges, uint32_t& retries) {
-        while (!ranges.empty()) {
-            ranges = ranges.subspan(gather(ranges));
-            TRY_STATUS(read_run(retries));
-        }
-        return {};
-    }
-
-private:
-    // Fills run_ with the first range and the neighbours that can be read along; returns how many.
-    size_t gather(std::span<const ReadRange> ranges) {
-        run_.file = ranges[0].file;
-        run_.offset = ranges[0].offset;
-        run_.part_count = 0;
-        run_.add(ranges[0].out);
-        uint64_t end = ranges[0].offset + ranges[0].out.size();
-        size_t count = 1;
-        for (; count < ranges.size() && run_.part_count + 2 <= kPartsMax; ++count) {
-            const ReadRange& next = ranges[count];
-            if (next.file != run_.file || next.offset < end) break;
-            const uint64_t gap_bytes = next.offset - end;
-            const uint64_t next_end = next.offset + next.out.size();
-            if (gap_bytes > kMergeGapBytes || next_end - run_.offset > kMergedBytesMax) break;
-            run_.add(std::span(gap_).first(gap_bytes));
-            run_.add(next.out);
-            end = next_end;
-        }
-        return count;
-    }
-
-    Status read_run(uint32_t& retries) {
-        uint32_t io_errors = 0;
-        uint32_t again = 0;
-        size_t first = 0;
-        while (first < run_.part_count) {
-            const ssize_t got = preadv_(run_.file->descriptor(), &run_.parts[first],
-                                        int(run_.part_count - first), off_t(run_.offset));
-            if (got > 0) {
-                first = advance(first, size_t(got));
-                continue;
-            }
-            if (got == 0)
-                return fail(ErrorKind::corrupt,
-                            fmt::format("{}: the file ends at byte {}, expected at least {} more; "
-                                        "it was cut after it had been opened, copy it again",
-                                        run_.file->path(), run_.offset, missing_bytes(first)));
-            const int error = errno;
-            if (error == EINTR) continue;
-            ++retries;
-            if (error == EIO && ++io_errors < 2) continue;
-            if (error == EAGAIN && ++again < kAgainRetriesMax) {
-                std::this_thread::sleep_for(kAgainPause);
-                continue;
-            }
-            --retries;
-            return fail(ErrorKind::io,
-                        fmt::format("{}: reading {} bytes at offset {} failed: {}; check the drive",
-                                    run_.file->path(), missing_bytes(first), run_.offset,
-                                    std::generic_category().message(error)));
-        }
-        return {};
-    }
-
-    size_t advance(size_t first, size_t got) {
-        run_.offset += got;
-        while (first < run_.part_count && got >= run_.parts[first].iov_len)
-            got -= run_.parts[first++].iov_len;
-        if (got > 0) {
-            run_.parts[first].iov_base = static_cast<std::byte*>(run_.parts[first].iov_base) + got;
-            run_.parts[first].iov_len -= got;
-        }
-        return first;
-    }
-
-    [[nodiscard]] uint64_t missing_bytes(size_t first) const {
-        uint64_t bytes = 0;
-        for (size_t part = first; part < run_.part_count; ++part) bytes += run_.parts[part].iov_len;
-        return bytes;
-    }
-
-    const PreadvFunction& preadv_;
-    std::vector<std::byte> gap_;  // where bytes between the wanted ones go
-    Run run_;
-};
+RequestQueue::Limits limits_of(const ReaderOptions& options) {
+    return {.requests = options.queue_capacity,
+            .chunks = std::max(1U, options.threads),
+            .chunk_bytes = options.chunk_bytes,
+            .in_flight_bytes = options.in_flight_bytes,
+            .direct = options.kind != ReaderKind::buffered};
+}
 
 class PreadReader final : public Reader {
 public:
-    PreadReader(ReadSink& sink, PreadReaderOptions options)
-        : sink_(sink), preadv_(std::move(options.preadv)), queue_capacity_(options.queue_capacity) {
-        if (!preadv_) preadv_ = ::preadv;
-        queue_.reserve(queue_capacity_);
-    }
+    PreadReader(ReadSink& sink, const ReaderOptions& options)
+        : sink_(sink), hook_(options.hook), queue_(limits_of(options)) {}
 
     Status start(uint32_t threads) {
         try {
@@ -152,7 +50,7 @@ public:
         {
             const std::lock_guard lock(mutex_);
             stop_ = true;
-            queue_.clear();
+            queue_.clear_waiting();
         }
         work_came_.notify_all();
     }
@@ -160,8 +58,7 @@ public:
     bool submit(const ReadRequest& request) override {
         {
             const std::lock_guard lock(mutex_);
-            if (queue_.size() >= queue_capacity_) return false;
-            queue_.push_back(request);
+            if (!queue_.push(request)) return false;
         }
         work_came_.notify_one();
         return true;
@@ -169,48 +66,67 @@ public:
 
     bool cancel(uint64_t tag) override {
         const std::lock_guard lock(mutex_);
-        return std::erase_if(queue_, [&](const ReadRequest& r) { return r.tag == tag; }) > 0;
+        return queue_.cancel(tag);
     }
 
 private:
     void work() {
-        RunReader run_reader(preadv_);
+        std::unique_lock lock(mutex_);
         while (true) {
-            ReadRequest request;
-            {
-                std::unique_lock lock(mutex_);
-                work_came_.wait(lock, [this] { return stop_ || !queue_.empty(); });
-                if (stop_) return;
-                request = queue_.front();
-                queue_.erase(queue_.begin());  // the queue is a handful of requests
-            }
-            uint32_t retries = 0;
-            Status status = run_reader.read(request.ranges, retries);
-            sink_.read_done(request.tag, std::move(status), retries);
+            ChunkRead* chunk = nullptr;
+            work_came_.wait(lock, [&] {
+                chunk = queue_.next();
+                return chunk != nullptr || (stop_ && queue_.is_idle());
+            });
+            if (chunk == nullptr) break;
+            lock.unlock();
+            // There may be more to do for a sleeper; whoever finds nothing sleeps again.
+            work_came_.notify_one();
+            read(*chunk);
+            lock.lock();
+            auto finished = queue_.finish(chunk);
+            if (!finished) continue;
+            lock.unlock();
+            sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
+            lock.lock();
+        }
+        lock.unlock();
+        work_came_.notify_all();  // the others may end too
+    }
+
+    void read(ChunkRead& chunk) const {
+        ChunkRead::Step step = chunk.is_done() ? ChunkRead::Step::done : ChunkRead::Step::again;
+        while (step == ChunkRead::Step::again || step == ChunkRead::Step::pause) {
+            if (step == ChunkRead::Step::pause)
+                std::this_thread::sleep_for(std::chrono::microseconds(ChunkRead::kPauseUs));
+            const SystemRead call = chunk.call();
+            int64_t result =
+                ::pread(call.descriptor, call.into.data(), call.into.size(), off_t(call.offset));
+            if (result < 0) result = -errno;
+            step = chunk.take(hook_ ? hook_(call, result) : result);
         }
     }
 
     ReadSink& sink_;
-    PreadvFunction preadv_;
-    const uint32_t queue_capacity_;
+    const ReadHook hook_;
     std::mutex mutex_;
     std::condition_variable work_came_;
-    std::vector<ReadRequest> queue_;  // oldest first
+    RequestQueue queue_;
     bool stop_ = false;
     std::vector<std::jthread> threads_;  // last: joined before the rest goes away
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Reader>> make_pread_reader(ReadSink& sink, PreadReaderOptions options) {
-    const uint32_t threads = std::max(1U, options.threads);
-    auto reader = std::make_unique<PreadReader>(sink, std::move(options));
-    TRY_STATUS(reader->start(threads));
+Result<std::unique_ptr<Reader>> make_pread_reader(ReadSink& sink, const ReaderOptions& options) {
+    auto reader = std::make_unique<PreadReader>(sink, options);
+    TRY_STATUS(reader->start(std::max(1U, options.threads)));
     return std::unique_ptr<Reader>(std::move(reader));
 }
 
-uint64_t pread_reader_memory_bytes(uint32_t threads) {
-    return uint64_t(std::max(1U, threads)) * (kMergeGapBytes + sizeof(Run) + kThreadStackBytes);
+uint64_t pread_reader_memory_bytes(const ReaderOptions& options) {
+    return std::max(1U, options.threads) * kThreadStackBytes +
+           RequestQueue::memory_bytes(limits_of(options));
 }
 
 }  // namespace colibri

@@ -15,6 +15,7 @@
 #include "kernels/kernels.h"
 #include "load/plan.h"
 #include "model/spec.h"
+#include "platform/reader.h"
 #include "runtime/sequence_state.h"
 #include "store/expert_store.h"
 
@@ -31,6 +32,7 @@ struct ModelOptions {
     uint32_t prefill_slice = 0;
     bool draft_head = false;
     bool dense_attention = false;
+    ReaderKind reader = ReaderKind::automatic;  // of experts
     std::function<void(std::string_view step, uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
 

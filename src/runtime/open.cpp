@@ -36,6 +36,7 @@ struct Opened {
     uint32_t threads = 0;
     uint64_t fingerprint = 0;
     PlannedSlots planned;
+    ReaderChoice reader;
     StoreConfig store;  // without slots until planned
 };
 
@@ -105,14 +106,25 @@ StateShape shape_of(const ModelSpec& spec, const std::vector<Layer>& layers,
     return shape;
 }
 
+std::vector<std::shared_ptr<const File>> expert_files(const Checkpoint& checkpoint,
+                                                      const std::vector<ExpertSource>& experts) {
+    std::set<uint32_t> numbers;
+    for (const ExpertSource& source : experts)
+        for (const Extent& extent : source.extents) numbers.insert(extent.file);
+    std::vector<std::shared_ptr<const File>> files;
+    for (const uint32_t number : numbers) files.push_back(checkpoint.files()[number].file);
+    return files;
+}
+
 StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound,
-                         std::vector<ExpertSource> experts) {
+                         std::vector<ExpertSource> experts, ReaderKind reader) {
     StoreConfig config;
     for (const CheckpointFile& file : checkpoint.files()) config.files.push_back(file.file);
     uint64_t largest = 1;
     for (const ExpertSource& source : experts)
         largest = std::max(largest, raw_expert_bytes(source));
     config.experts = std::move(experts);
+    config.reader.kind = reader;
     for (const uint64_t bytes : bound.slot_class_bytes)
         config.classes.push_back({.slot_bytes = bytes, .slots = 0, .ring_slots = kRingSlots});
     config.staging_buffers =
@@ -174,8 +186,12 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
     o.fingerprint = fingerprint_of(text, o.checkpoint);
     TRY(ExpertSources sources,
         make_expert_sources(o.checkpoint, o.sizes.expert_layers, /*sizes_only=*/true));
-    o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources));
+    o.reader = choose_reader(options.reader, expert_files(o.checkpoint, sources.sources));
+    if (!o.reader.remark.empty() && !sources.sources.empty()) notices.add(o.reader.remark);
+    o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), o.reader.kind);
     TRY(o.planned, make_plan(options, o));
+    o.planned.plan.reader = fmt::format("{}, {}", to_string(o.reader.kind),
+                                        o.reader.direct ? "direct" : "through the page cache");
     const MemoryFacts facts = memory_facts();
     if (facts.available_bytes && o.planned.plan.total_bytes > *facts.available_bytes)
         notices.add(fmt::format(

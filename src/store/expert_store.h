@@ -66,11 +66,12 @@ struct StoreConfig {
     std::vector<ExpertSource> experts;  // any order; ids unique
     std::vector<SlotClass> classes;     // at most 4
     LandingFunction landing;
-    uint32_t reader_threads = 4;
+    // Kind and bounds; queue_capacity is the store's own business.
+    ReaderOptions reader;
     uint32_t landing_threads = 1;
     // Reads in flight or waiting to land, each of the largest expert's raw size.
     uint32_t staging_buffers = 4;
-    // Empty: pread threads. `requests` is how many may be submitted at once.
+    // Instead of `reader`, for tests. `requests` is how many may be submitted at once.
     std::function<Result<std::unique_ptr<Reader>>(ReadSink& sink, uint32_t requests)> make_reader;
 };
 

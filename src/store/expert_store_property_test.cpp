@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "platform/faulty_preadv.h"
+#include "platform/read_faults.h"
 #include "store/expert_store.h"
 #include "store/replay.h"
 #include "store/store_fixture.h"
@@ -20,7 +20,7 @@ using Kind = StoreEvent::Kind;
 struct World {
     FixtureShape shape;
     StoreFixture fixture;
-    FaultyPreadv disk;
+    ReadFaults disk;
     StoreConfig config;
 
     explicit World(Rng& rng) : shape(random_shape(rng)), fixture(shape), config(fixture.config()) {
@@ -29,15 +29,16 @@ struct World {
         const auto threads = uint32_t(1 + rng.below(4));
         const auto counter = std::make_shared<std::atomic<uint64_t>>(rng.next());
         const uint64_t delay_us_max = rng.below(3) * 60;
-        config.make_reader = [=, preadv = disk.function()](ReadSink& sink, uint32_t requests) {
-            const auto slow = [=](int descriptor, const iovec* parts, int count, off_t offset) {
+        const ReaderKind kind = rng.below(2) == 0 ? ReaderKind::automatic : ReaderKind::pread;
+        config.make_reader = [=, hook = disk.hook()](ReadSink& sink, uint32_t requests) {
+            const auto slow = [=](const SystemRead& call, int64_t result) {
                 if (delay_us_max > 0)
                     std::this_thread::sleep_for(
                         std::chrono::microseconds(Rng(counter->fetch_add(1)).below(delay_us_max)));
-                return preadv(descriptor, parts, count, offset);
+                return hook(call, result);
             };
-            return make_pread_reader(
-                sink, {.threads = threads, .queue_capacity = requests, .preadv = slow});
+            return make_reader(
+                sink, {.kind = kind, .threads = threads, .queue_capacity = requests, .hook = slow});
         };
     }
 
@@ -207,7 +208,7 @@ TEST(ExpertStoreProperty, LeftAndFailingStreams) {
 TEST(ExpertStoreProperty, DecisionsDoNotDependOnTiming) {
     const StoreFixture fixture({.layers = 3, .experts = 12, .extent_bytes = 50, .slots = 10});
     const auto decisions = [&](uint32_t threads, uint32_t delay_us) {
-        const FaultyPreadv disk;
+        const ReadFaults disk;
         disk.add({.kind = ReadFault::Kind::delay,
                   .begin = 500,
                   .pause = std::chrono::microseconds(delay_us)});

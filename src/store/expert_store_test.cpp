@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "platform/faulty_preadv.h"
 #include "platform/machine.h"
+#include "platform/read_faults.h"
 #include "store/store_fixture.h"
 
 namespace colibri {
@@ -50,7 +50,7 @@ TEST(ExpertStore, YieldsEveryExpertOnceWithItsBytes) {
 // Method: two residents and two misses on a disk that answers later.
 TEST(ExpertStore, DecodeHandsOutResidentsFirst) {
     const StoreFixture fixture;
-    const FaultyPreadv disk;
+    const ReadFaults disk;
     StoreConfig config = fixture.config();
     config.make_reader = disk.reader(4);
     const auto store = make_store(config);
@@ -310,7 +310,7 @@ TEST(ExpertStore, StartsColdAThousandTimes) {
     const std::vector<ExpertId> all = fixture.all();
     for (uint32_t run = 0; run < 1000; ++run) {
         StoreConfig config = fixture.config();
-        config.reader_threads = 1 + run % 8;
+        config.reader.threads = 1 + run % 8;
         config.landing_threads = 1 + run % 3;
         config.staging_buffers = 1 + run % 5;
         const auto store = make_store(std::move(config));

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/units.h"
+#include "platform/reader.h"
 
 namespace colibri {
 
@@ -21,7 +22,6 @@ constexpr uint64_t kSparseFactor = 64;
 // The largest experts known have tens of MiB. With both limits no sum of sizes overflows.
 constexpr uint64_t kSlotBytesMax = 8192 * kGiB;
 constexpr uint64_t kExpertsMax = 1U << 19;
-constexpr uint64_t kStagingPage = 4096;
 
 std::string name(ExpertId id) {
     return fmt::format("layer {} expert {}", id.layer, id.index);
@@ -58,6 +58,43 @@ Status check_source(const StoreConfig& config, const ExpertSource& source) {
                     fmt::format("{}: found slot class {}, expected less than {}", name(source.id),
                                 source.slot_class, config.classes.size()));
     return check_extents(config, source);
+}
+
+// The parts of an expert and the runs they are read in, appended; returns the bytes of staging.
+uint64_t lay_out(const ExpertSource& source, std::vector<ExpertPart>& parts,
+                 std::vector<ExpertRun>& runs) {
+    const size_t begin = parts.size();
+    const size_t run_begin = runs.size();
+    for (uint32_t i = 0; i < source.extents.size(); ++i) {
+        const Extent& extent = source.extents[i];
+        parts.push_back({.file = extent.file,
+                         .raw_index = i,
+                         .offset = extent.offset,
+                         .size_bytes = extent.size_bytes});
+    }
+    std::sort(parts.begin() + int64_t(begin), parts.end(),
+              [](const ExpertPart& a, const ExpertPart& b) {
+                  return std::tie(a.file, a.offset) < std::tie(b.file, b.offset);
+              });
+    uint64_t staging_bytes = 0;
+    for (size_t i = begin; i < parts.size(); ++i) {
+        ExpertPart& part = parts[i];
+        const uint64_t end = part.offset + part.size_bytes;
+        const bool joins =
+            runs.size() > run_begin && runs.back().file == part.file &&
+            part.offset <= runs.back().offset + runs.back().size_bytes + kMergeGapBytes &&
+            end - runs.back().offset <= kRunBytesMax;
+        if (!joins)
+            runs.push_back({.file = part.file,
+                            .offset = part.offset,
+                            .size_bytes = 0,
+                            .staging_offset = staging_bytes + part.offset % kDirectBlockBytes});
+        ExpertRun& run = runs.back();
+        run.size_bytes = std::max(run.size_bytes, end - run.offset);
+        part.staging_offset = run.staging_offset + (part.offset - run.offset);
+        staging_bytes = round_up(run.staging_offset + run.size_bytes, kDirectBlockBytes);
+    }
+    return staging_bytes;
 }
 
 std::vector<uint32_t> count_experts(const StoreConfig& config) {
@@ -112,35 +149,22 @@ Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
     table.classes_.reserve(order.size());
     table.part_begin_.reserve(order.size() + 1);
     table.parts_.reserve(part_count);
+    table.run_begin_.reserve(order.size() + 1);
+    table.runs_.reserve(part_count);
     for (const uint32_t place : order) {
         const ExpertSource& source = config.experts[place];
         if (!table.ids_.empty() && table.ids_.back() == source.id)
             return fail(ErrorKind::invalid_input, fmt::format("{}: listed twice", name(source.id)));
         table.ids_.push_back(source.id);
         table.classes_.push_back(uint8_t(source.slot_class));
-        table.add_parts(source);
+        table.part_begin_.push_back(uint32_t(table.parts_.size()));
+        table.run_begin_.push_back(uint32_t(table.runs_.size()));
+        (void)lay_out(source, table.parts_, table.runs_);
     }
     table.part_begin_.push_back(uint32_t(table.parts_.size()));
+    table.run_begin_.push_back(uint32_t(table.runs_.size()));
     TRY_STATUS(table.number(config));
     return table;
-}
-
-void ExpertTable::add_parts(const ExpertSource& source) {
-    part_begin_.push_back(uint32_t(parts_.size()));
-    uint64_t staging_offset = 0;
-    for (uint32_t i = 0; i < source.extents.size(); ++i) {
-        const Extent& extent = source.extents[i];
-        parts_.push_back({.file = extent.file,
-                          .raw_index = i,
-                          .offset = extent.offset,
-                          .size_bytes = extent.size_bytes,
-                          .staging_offset = staging_offset});
-        staging_offset += round_up(extent.size_bytes, kStagingAlign);
-    }
-    std::sort(parts_.begin() + part_begin_.back(), parts_.end(),
-              [](const ExpertPart& a, const ExpertPart& b) {
-                  return std::tie(a.file, a.offset) < std::tie(b.file, b.offset);
-              });
 }
 
 Status ExpertTable::number(const StoreConfig& config) {
@@ -167,8 +191,8 @@ Status ExpertTable::number(const StoreConfig& config) {
 uint64_t ExpertTable::memory_bytes(const StoreConfig& config) {
     uint64_t parts = 0;
     for (const ExpertSource& source : config.experts) parts += source.extents.size();
-    constexpr uint64_t kExpertBytes = sizeof(ExpertId) + sizeof(uint8_t) + 2 * sizeof(uint32_t);
-    return config.experts.size() * kExpertBytes + parts * sizeof(ExpertPart);
+    constexpr uint64_t kExpertBytes = sizeof(ExpertId) + sizeof(uint8_t) + 3 * sizeof(uint32_t);
+    return config.experts.size() * kExpertBytes + parts * (sizeof(ExpertPart) + sizeof(ExpertRun));
 }
 
 std::vector<SlotClass> useful_classes(const StoreConfig& config) {
@@ -184,13 +208,14 @@ std::vector<SlotClass> useful_classes(const StoreConfig& config) {
 
 uint64_t staging_buffer_bytes(const StoreConfig& config) {
     uint64_t largest = 0;
+    std::vector<ExpertPart> parts;
+    std::vector<ExpertRun> runs;
     for (const ExpertSource& source : config.experts) {
-        uint64_t bytes = 0;
-        for (const Extent& extent : source.extents)
-            bytes += round_up(extent.size_bytes, kStagingAlign);
-        largest = std::max(largest, bytes);
+        parts.clear();
+        runs.clear();
+        largest = std::max(largest, lay_out(source, parts, runs));
     }
-    return round_up(largest, kStagingPage);
+    return largest;
 }
 
 }  // namespace colibri

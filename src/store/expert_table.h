@@ -17,10 +17,23 @@ struct ExpertPart {
     uint32_t raw_index = 0;  // place in ExpertSource::extents
     uint64_t offset = 0;
     uint64_t size_bytes = 0;
-    uint64_t staging_offset = 0;  // multiple of kStagingAlign
+    uint64_t staging_offset = 0;
 };
 
-inline constexpr uint64_t kStagingAlign = 64;
+// What one read brings: parts of an expert that lie close together, and the gaps between them. In
+// the staging buffer as in the file, and at the same place in a block, so that whole blocks can be
+// read straight to where they are wanted.
+struct ExpertRun {
+    uint32_t file = 0;
+    uint64_t offset = 0;
+    uint64_t size_bytes = 0;
+    uint64_t staging_offset = 0;  // equals offset modulo kDirectBlockBytes
+};
+
+// Parts whose gap is at most this are read together, if the whole stays within kRunBytesMax.
+inline constexpr uint64_t kMergeGapBytes = 64 * 1024;
+inline constexpr uint64_t kRunBytesMax = 8 * 1024 * 1024;
+
 inline constexpr uint32_t kNoExpert = UINT32_MAX;
 
 class ExpertTable {
@@ -43,6 +56,11 @@ public:
         return std::span(parts_).subspan(part_begin_[expert],
                                          part_begin_[expert + 1] - part_begin_[expert]);
     }
+    // In the same order.
+    [[nodiscard]] std::span<const ExpertRun> runs(uint32_t expert) const {
+        return std::span(runs_).subspan(run_begin_[expert],
+                                        run_begin_[expert + 1] - run_begin_[expert]);
+    }
 
     // What the table of this config keeps in memory.
     [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
@@ -54,12 +72,13 @@ private:
     };
 
     Status number(const StoreConfig& config);
-    void add_parts(const ExpertSource& source);
 
     std::vector<ExpertId> ids_;
     std::vector<uint8_t> classes_;
     std::vector<uint32_t> part_begin_;
     std::vector<ExpertPart> parts_;
+    std::vector<uint32_t> run_begin_;
+    std::vector<ExpertRun> runs_;
     std::vector<Layer> layers_;
     std::vector<uint32_t> numbers_;
 };

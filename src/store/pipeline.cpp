@@ -10,7 +10,6 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "platform/pread_reader.h"
 
 namespace colibri {
 
@@ -23,9 +22,9 @@ constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's
 Result<std::unique_ptr<Reader>> make_reader(ReadSink& sink, const StoreConfig& config,
                                             uint32_t requests) {
     if (config.make_reader) return config.make_reader(sink, requests);
-    return make_pread_reader(
-        sink,
-        {.threads = config.reader_threads, .queue_capacity = requests, .preadv = PreadvFunction()});
+    ReaderOptions options = config.reader;
+    options.queue_capacity = requests;
+    return make_reader(sink, std::move(options));
 }
 
 }  // namespace
@@ -122,11 +121,12 @@ void Pipeline::start_reads() {
         Staging& staging = staging_[flight.staging];
         staging.expert = expert;
         staging.ranges.clear();
-        for (const ExpertPart& part : table_.parts(expert))
+        for (const ExpertRun& run : table_.runs(expert))
             staging.ranges.push_back(
-                {.file = files_[part.file].get(),
-                 .offset = part.offset,
-                 .out = staging.buffer.bytes().subspan(part.staging_offset, part.size_bytes)});
+                {.file = files_[run.file].get(),
+                 .offset = run.offset,
+                 .out = staging.buffer.bytes().subspan(run.staging_offset, run.size_bytes),
+                 .roomy = true});
         submit(expert);
     }
     if (queue_begin_ == queue_.size()) {
@@ -148,8 +148,7 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     counters_.retries += retries;
     if (status) {
         ++counters_.reads;
-        for (const ReadRange& range : staging_[flight.staging].ranges)
-            counters_.read_bytes += range.out.size();
+        for (const ExpertPart& part : table_.parts(expert)) counters_.read_bytes += part.size_bytes;
     }
     if (stop_) return;
     if (flight.wanted_again) {
@@ -301,7 +300,9 @@ uint64_t Pipeline::memory_bytes(const StoreConfig& config) {
         (staging_buffer_bytes(config) + sizeof(Staging) + parts_max * sizeof(ReadRange));
     const uint64_t tables = config.experts.size() * (sizeof(Flight) + sizeof(uint32_t));
     const uint64_t workers = std::max(1U, config.landing_threads) * kThreadStackBytes;
-    return staging + tables + workers + pread_reader_memory_bytes(config.reader_threads);
+    ReaderOptions reader = config.reader;
+    reader.queue_capacity = std::max(1U, config.staging_buffers);
+    return staging + tables + workers + reader_memory_bytes(reader);
 }
 
 }  // namespace colibri

@@ -1,0 +1,84 @@
+// Requests under way, cut into chunks that are handed out in the order of submission while the
+// bytes in flight stay within a bound. What every reader does, whoever makes the calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "platform/chunk_read.h"
+#include "platform/reader.h"
+
+namespace colibri {
+
+// Not thread-safe: the reader's mutex guards it. A chunk that was handed out may be worked on
+// without the mutex until finish().
+class RequestQueue {
+public:
+    struct Limits {
+        uint32_t requests = 16;  // waiting to be started
+        uint32_t chunks = 8;     // in flight
+        uint64_t chunk_bytes = 0;
+        uint64_t in_flight_bytes = 0;
+        bool direct = true;
+    };
+    explicit RequestQueue(const Limits& limits);
+
+    // False when as many are waiting as may.
+    [[nodiscard]] bool push(const ReadRequest& request);
+    // True when the request was waiting.
+    [[nodiscard]] bool cancel(uint64_t tag);
+    void clear_waiting();
+
+    // The next chunk to read, if there is one and the bounds allow it. It may be done already (a
+    // request of no bytes).
+    [[nodiscard]] ChunkRead* next();
+    struct Finished {
+        uint64_t tag = 0;
+        Status status;
+        uint32_t retries = 0;
+    };
+    // A chunk is done or has failed. Returns its request if that was the last of it.
+    [[nodiscard]] std::optional<Finished> finish(ChunkRead* chunk);
+
+    [[nodiscard]] bool is_idle() const { return waiting_.empty() && !partial_ && in_flight_ == 0; }
+    [[nodiscard]] static uint64_t memory_bytes(const Limits& limits);
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    struct Active {
+        ReadRequest request;
+        uint32_t chunks = 0;  // in flight
+        uint32_t retries = 0;
+        std::optional<Error> error;  // of the first chunk that failed, whatever came back first
+        uint32_t error_place = 0;
+        uint32_t places = 0;  // chunks handed out
+    };
+    struct Piece {  // of the chunk of the same number
+        uint32_t active = 0;
+        uint32_t place = 0;  // among the chunks of its request
+        uint64_t bytes = 0;
+    };
+
+    [[nodiscard]] bool has_room() const;
+    void start_next();
+    void skip_read_ranges();
+
+    const Limits limits_;
+    std::vector<ReadRequest> waiting_;  // oldest first
+    std::vector<Active> active_;
+    std::vector<uint32_t> free_active_;
+    std::vector<ChunkRead> chunks_;
+    std::vector<Piece> pieces_;
+    std::vector<uint32_t> free_chunks_;
+    // The request that is being handed out, and how far.
+    bool partial_ = false;
+    uint32_t current_ = kNone;
+    size_t range_ = 0;
+    uint64_t range_at_ = 0;  // offset in the file
+    uint32_t in_flight_ = 0;
+    uint64_t in_flight_bytes_ = 0;
+};
+
+}  // namespace colibri

@@ -1,0 +1,193 @@
+#include "platform/uring_reader.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "platform/request_queue.h"
+#include "platform/uring.h"
+
+namespace colibri {
+
+namespace {
+
+constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
+// More small reads at a time than this make no drive faster.
+constexpr uint32_t kChunksMax = 64;
+constexpr uint64_t kWakeTag = UINT64_MAX;
+
+RequestQueue::Limits limits_of(const ReaderOptions& options) {
+    return {.requests = options.queue_capacity,
+            .chunks = kChunksMax,
+            .chunk_bytes = options.chunk_bytes,
+            .in_flight_bytes = options.in_flight_bytes,
+            .direct = true};
+}
+
+// The ring belongs to the thread; others only queue requests and wake it.
+class UringReader final : public Reader {
+public:
+    UringReader(ReadSink& sink, const ReaderOptions& options, Uring ring, int wake)
+        : sink_(sink),
+          hook_(options.hook),
+          wake_(wake),
+          ring_(std::move(ring)),
+          queue_(limits_of(options)) {}
+
+    Status start() {
+        try {
+            thread_ = std::jthread([this] { work(); });
+        } catch (const std::system_error& error) {
+            return fail(ErrorKind::out_of_budget,
+                        fmt::format("the system refused the reader's thread: {}", error.what()));
+        }
+        return {};
+    }
+
+    ~UringReader() override {
+        {
+            const std::lock_guard lock(mutex_);
+            stop_ = true;
+            queue_.clear_waiting();
+        }
+        wake();
+        if (thread_.joinable()) thread_.join();
+        (void)::close(wake_);
+    }
+
+    bool submit(const ReadRequest& request) override {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!queue_.push(request)) return false;
+            if (!std::exchange(sleeps_, false)) return true;
+        }
+        wake();
+        return true;
+    }
+
+    bool cancel(uint64_t tag) override {
+        const std::lock_guard lock(mutex_);
+        return queue_.cancel(tag);
+    }
+
+private:
+    void wake() const {
+        const uint64_t one = 1;
+        while (::write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
+        }
+    }
+
+    void work() {
+        while (true) {
+            if (!std::exchange(wake_armed_, true))
+                ring_.push_read(wake_, std::as_writable_bytes(std::span(&wake_count_, 1)), 0,
+                                kWakeTag);
+            {
+                const std::lock_guard lock(mutex_);
+                if (stop_ && queue_.is_idle()) return;
+                while (ChunkRead* chunk = queue_.next()) {
+                    if (chunk->is_done()) {
+                        done_.push_back(chunk);
+                    } else {
+                        push(*chunk);
+                    }
+                }
+                sleeps_ = done_.empty();
+            }
+            if (!done_.empty()) {
+                for (ChunkRead* chunk : done_) finish(chunk);
+                done_.clear();
+                continue;
+            }
+            ring_.submit_and_wait();
+            take_completions();
+        }
+    }
+
+    void take_completions() {
+        Uring::Completion completion;
+        while (ring_.pop(completion)) {
+            if (completion.tag == kWakeTag) {
+                wake_armed_ = false;
+                continue;
+            }
+            auto* chunk = reinterpret_cast<ChunkRead*>(completion.tag);
+            int64_t result = completion.result;
+            if (hook_) result = hook_(chunk->call(), result);
+            switch (chunk->take(result)) {
+                case ChunkRead::Step::pause:
+                    std::this_thread::sleep_for(std::chrono::microseconds(ChunkRead::kPauseUs));
+                    push(*chunk);
+                    break;
+                case ChunkRead::Step::again: push(*chunk); break;
+                case ChunkRead::Step::done:
+                case ChunkRead::Step::failed: finish(chunk); break;
+            }
+        }
+    }
+
+    void push(ChunkRead& chunk) {
+        const SystemRead call = chunk.call();
+        ring_.push_read(call.descriptor, call.into, call.offset,
+                        reinterpret_cast<uint64_t>(&chunk));
+    }
+
+    void finish(ChunkRead* chunk) {
+        std::unique_lock lock(mutex_);
+        sleeps_ = false;  // what the sink submits now needs no wake
+        auto finished = queue_.finish(chunk);
+        lock.unlock();
+        if (finished)
+            sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
+    }
+
+    ReadSink& sink_;
+    const ReadHook hook_;
+    const int wake_;  // an eventfd that the ring reads
+    // Of the thread:
+    Uring ring_;
+    uint64_t wake_count_ = 0;
+    bool wake_armed_ = false;
+    std::vector<ChunkRead*> done_;  // chunks of no bytes
+
+    std::mutex mutex_;
+    RequestQueue queue_;
+    bool sleeps_ = false;
+    bool stop_ = false;
+    std::jthread thread_;
+};
+
+}  // namespace
+
+std::string why_no_uring() {
+    const auto ring = Uring::create(4);
+    return ring ? "" : ring.error().message;
+}
+
+Result<std::unique_ptr<Reader>> make_uring_reader(ReadSink& sink, const ReaderOptions& options) {
+    TRY(Uring ring, Uring::create(kChunksMax + 1));
+    const int wake = ::eventfd(0, EFD_CLOEXEC);
+    if (wake < 0)
+        return fail(ErrorKind::out_of_budget, fmt::format("the system refused an eventfd: {}",
+                                                          std::generic_category().message(errno)));
+    auto reader = std::make_unique<UringReader>(sink, options, std::move(ring), wake);
+    TRY_STATUS(reader->start());
+    return std::unique_ptr<Reader>(std::move(reader));
+}
+
+uint64_t uring_reader_memory_bytes(const ReaderOptions& options) {
+    return kThreadStackBytes + Uring::memory_bytes(kChunksMax + 1) +
+           RequestQueue::memory_bytes(limits_of(options));
+}
+
+}  // namespace colibri
