@@ -9,6 +9,7 @@ namespace colibri {
 [[nodiscard]] int run_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int chat_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int info_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int convert_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_logits_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_trace_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_ppl_command(const Invocation& invocation, const Console& console);

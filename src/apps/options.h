@@ -18,8 +18,18 @@
 
 namespace colibri {
 
-enum class Command : uint8_t { run, chat, info, eval_logits, eval_trace, eval_ppl, help, version };
-inline constexpr uint32_t kCommandCount = 8;
+enum class Command : uint8_t {
+    run,
+    chat,
+    info,
+    convert,
+    eval_logits,
+    eval_trace,
+    eval_ppl,
+    help,
+    version,
+};
+inline constexpr uint32_t kCommandCount = 9;
 
 struct CommandSpec {
     Command id;
@@ -73,6 +83,14 @@ enum class Opt : uint8_t {
     out,
     greedy_count,
     drafts,
+    experts,
+    dense,
+    mtp,
+    formats,
+    scales,
+    dry_run,
+    delete_source_shards,
+    window,
     config,
 };
 inline constexpr size_t kOptionCount = size_t(Opt::config) + 1;

@@ -16,25 +16,37 @@ namespace {
 // Eight lanes whatever the instruction set: the order of additions is part of the result.
 using Floats8 = float __attribute__((vector_size(32)));
 using Ints8 = int32_t __attribute__((vector_size(32)));
+using Bytes8 = int8_t __attribute__((vector_size(8)));
 constexpr uint32_t kLanes = 8;
 
-Floats8 splat(float value) {
+// The loops below are compiled for the machine's vectors where the compiler can choose at run time;
+// lanes and the order of operations are the same everywhere. Not under sanitizers, which start too
+// late for that choice.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COLIBRI_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define COLIBRI_VECTOR_CLONES
+#endif
+#define COLIBRI_INLINE inline __attribute__((always_inline))
+
+COLIBRI_INLINE Floats8 splat(float value) {
     return Floats8{} + value;
 }
-Floats8 load8(const float* p) {
+COLIBRI_INLINE Floats8 load8(const float* p) {
     Floats8 v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
-float sum(Floats8 v) {
+COLIBRI_INLINE float sum(Floats8 v) {
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 // Adding and taking away 1.5 * 2^23 rounds to the nearest integer, ties to even, below 2^22.
-Floats8 round8(Floats8 v) {
+COLIBRI_INLINE Floats8 round8(Floats8 v) {
     const Floats8 magic = splat(12582912.0F);
     return (v + magic) - magic;
 }
-Floats8 clamp8(Floats8 v, float low, float high) {
+COLIBRI_INLINE Floats8 clamp8(Floats8 v, float low, float high) {
     v = v < low ? splat(low) : v;
     return v > high ? splat(high) : v;
 }
@@ -66,7 +78,7 @@ struct Fit {
     float xq = 0, qq = 0;
 };
 
-Fit fit(const Group& group, float inverse, Range range) {
+COLIBRI_INLINE Fit fit(const Group& group, float inverse, Range range) {
     Floats8 xq{}, qq{};
     const Floats8 factor = splat(inverse);
     for (uint32_t v = 0; v < group.vectors; ++v) {
@@ -80,7 +92,7 @@ Fit fit(const Group& group, float inverse, Range range) {
 }
 
 // The value of largest magnitude, first one of equals; 0 in a group of zeros.
-float extreme(const Group& group) {
+COLIBRI_INLINE float extreme(const Group& group) {
     Floats8 high{}, low{};
     for (uint32_t v = 0; v < group.vectors; ++v) {
         const Floats8 x = load8(group.x + v * kLanes);
@@ -113,11 +125,13 @@ Candidates candidates_of(WeightKind kind) {
 }
 
 // Maximizing xq^2 / qq minimizes the error at the best scale for these q, xq / qq.
-float searched_scale(const Group& group, float x, WeightKind kind) {
+COLIBRI_INLINE float searched_scale(const Group& group, float x, WeightKind kind) {
     const Range range = range_of(kind);
     const Candidates list = candidates_of(kind);
     float best_scale = nearest_scale(x, kind);
     const Fit start = fit(group, 1 / best_scale, range);
+    // Sums of enormous weights overflow; then the scale stays as it is.
+    if (!std::isfinite(start.xq)) return best_scale;
     double best = start.qq > 0 ? double(start.xq) * start.xq / start.qq : 0;
     if (start.qq > 0 && start.xq > 0) best_scale = start.xq / start.qq;
     const int signs = range.low == -range.high ? 1 : 2;
@@ -126,7 +140,7 @@ float searched_scale(const Group& group, float x, WeightKind kind) {
             const float at = list.first + list.step * float(i);
             const float inverse = (sign == 0 ? at : -at) / x;
             const Fit found = fit(group, inverse, range);
-            if (!(found.qq > 0)) continue;
+            if (!(found.qq > 0) || !std::isfinite(found.xq)) continue;
             const double gain = double(found.xq) * found.xq / found.qq;
             if (!(gain > best)) continue;
             best = gain;
@@ -135,7 +149,8 @@ float searched_scale(const Group& group, float x, WeightKind kind) {
     return best_scale;
 }
 
-void round_codes(const Group& group, float scale, Range range, uint32_t count, int8_t* codes) {
+COLIBRI_INLINE void round_codes(const Group& group, float scale, Range range, uint32_t count,
+                                int8_t* codes) {
     const float inverse = scale == 0 ? 0 : 1 / scale;
     if (!std::isfinite(inverse)) {
         std::fill_n(codes, count, int8_t(0));
@@ -146,16 +161,19 @@ void round_codes(const Group& group, float scale, Range range, uint32_t count, i
         const Floats8 q =
             clamp8(round8(load8(group.x + v * kLanes) * factor), range.low, range.high);
         const uint32_t used = std::min(kLanes, count - v * kLanes);
-        const auto integers = __builtin_convertvector(q, Ints8);
-        for (uint32_t i = 0; i < used; ++i) codes[v * kLanes + i] = int8_t(integers[i]);
+        const auto bytes = __builtin_convertvector(__builtin_convertvector(q, Ints8), Bytes8);
+        if (used == kLanes)
+            std::memcpy(codes + v * kLanes, &bytes, kLanes);
+        else
+            std::memcpy(codes + v * kLanes, &bytes, used);
     }
 }
 
 }  // namespace
 
-void quantize_row(const WeightFormat& format, ScaleSearch search, std::span<const float> x,
-                  std::span<const float> importance, std::span<int8_t> codes,
-                  std::span<float> scales) {
+COLIBRI_VECTOR_CLONES void quantize_row(const WeightFormat& format, ScaleSearch search,
+                                        std::span<const float> x, std::span<const float> importance,
+                                        std::span<int8_t> codes, std::span<float> scales) {
     const auto columns = uint32_t(x.size());
     const uint32_t width = format.group != 0 ? format.group : columns;
     CHECK(codes.size() == columns && scales.size() == ceil_div(columns, width));

@@ -490,8 +490,10 @@ Status Binder::draft() {
         checkpoint_.find(names_.of(TensorRole::draft_projection, index)) != nullptr;
     if (!out_.draft_present || !options_.draft_head) {
         const std::string prefix = fmt::format("model.layers.{}.", index);
+        const std::string stored = fmt::format("layers.{}.experts.", index);
         for (const TensorInfo& tensor : checkpoint_.tensors())
-            if (tensor.name.starts_with(prefix)) claimed_.insert(tensor.name);
+            if (tensor.name.starts_with(prefix) || tensor.name.starts_with(stored))
+                claimed_.insert(tensor.name);
         return {};
     }
     DraftWeights weights;
