@@ -27,6 +27,11 @@ struct ChatMessage;  // text/chat.h
 struct MemoryPlan;   // load/plan.h
 struct ModelSpec;    // model/spec.h
 
+enum class CachePolicy : uint8_t {
+    frequency,  // experts that are used often and lately stay, every layer has its share
+    lru,        // the one that was used longest ago leaves
+};
+
 enum class Activations : uint8_t {
     automatic,  // integer path for weights in integer formats, float path for the rest
     f32,        // float path everywhere: the reference for correctness
@@ -42,9 +47,10 @@ struct EngineOptions {
     uint64_t ram_budget_bytes = 0;  // 0: what the machine has free, minus a reserve
     uint32_t context = 0;           // positions; 0: min(4096, the model's maximum)
     Activations activations = Activations::automatic;
-    std::string isa;               // "" = the widest; otherwise a name of kernels.h
-    std::string reader;            // "" or "auto"; otherwise uring, pread or buffered
-    uint32_t threads = 0;          // 0: physical cores this process may use
+    std::string isa;       // "" = the widest; otherwise a name of kernels.h
+    std::string reader;    // "" or "auto"; otherwise uring, pread or buffered
+    uint32_t threads = 0;  // 0: physical cores this process may use
+    CachePolicy policy = CachePolicy::frequency;  // decides speed, never the answer
     uint32_t prefill_slice = 0;    // rows that go through a layer together; 0: the planner decides
     bool draft_head = false;       // load the MTP layer when the checkpoint has one
     bool dense_attention = false;  // lossy: ignore a missing indexer beyond index_topk positions

@@ -150,11 +150,11 @@ std::string command_help(Command id) {
     return page;
 }
 
-std::string eval_help() {
-    std::string page = "usage: coli eval COMMAND [OPTION...]\n\ncommands:\n";
+std::string group_help(std::string_view group) {
+    std::string page = fmt::format("usage: coli {} COMMAND [OPTION...]\n\ncommands:\n", group);
     for (const CommandSpec& command : command_table())
-        if (command.words.starts_with("eval ")) page += command_line(command);
-    return page + "\ncoli eval COMMAND --help shows a command's options.\n";
+        if (command.words.starts_with(fmt::format("{} ", group))) page += command_line(command);
+    return page + fmt::format("\ncoli {} COMMAND --help shows a command's options.\n", group);
 }
 
 std::string markdown_reference() {

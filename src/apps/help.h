@@ -7,10 +7,10 @@
 
 namespace colibri {
 
-// The page of `coli`, of one command, and of `coli eval`.
+// The page of `coli`, of one command, and of a group of commands (`coli eval`).
 [[nodiscard]] std::string general_help();
 [[nodiscard]] std::string command_help(Command command);
-[[nodiscard]] std::string eval_help();
+[[nodiscard]] std::string group_help(std::string_view group);
 
 // docs/options.md
 [[nodiscard]] std::string markdown_reference();

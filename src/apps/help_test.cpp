@@ -44,7 +44,7 @@ TEST(Help, ListsTheOptionsOfACommand) {
 // Goal: pages fit an ordinary terminal.
 // Method: no line beyond 80 columns.
 TEST(Help, FitsEightyColumns) {
-    std::string pages = general_help() + eval_help();
+    std::string pages = general_help() + group_help("eval") + group_help("trace");
     for (const CommandSpec& command : command_table()) pages += command_help(command.id);
     std::stringstream lines(pages);
     for (std::string line; std::getline(lines, line);) {

@@ -46,8 +46,8 @@ int help_command(const std::vector<std::string>& arguments, const Console& conso
         console.out.write(general_help());
         return kExitOk;
     }
-    if (name == "--markdown" || name == "eval") {
-        console.out.write(name == "eval" ? eval_help() : markdown_reference());
+    if (name == "--markdown" || name == "eval" || name == "trace") {
+        console.out.write(name == "--markdown" ? markdown_reference() : group_help(name));
         return kExitOk;
     }
     for (const CommandSpec& command : command_table()) {
@@ -68,6 +68,8 @@ int dispatch(const Invocation& invocation, const Console& console) {
         case Command::eval_logits: return eval_logits_command(invocation, console);
         case Command::eval_trace: return eval_trace_command(invocation, console);
         case Command::eval_ppl: return eval_ppl_command(invocation, console);
+        case Command::trace_record: return trace_record_command(invocation, console);
+        case Command::trace_replay: return trace_replay_command(invocation, console);
         case Command::help: return help_command(invocation.arguments, console);
         case Command::version: break;
     }
@@ -86,9 +88,9 @@ int start(const std::vector<std::string>& arguments, const Console& console) {
         return kExitOk;
     }
     if (invocation->help || !invocation->command) {
-        console.out.write(invocation->command      ? command_help(*invocation->command)
-                          : invocation->eval_alone ? eval_help()
-                                                   : general_help());
+        console.out.write(invocation->command                ? command_help(*invocation->command)
+                          : !invocation->group_alone.empty() ? group_help(invocation->group_alone)
+                                                             : general_help());
         return kExitOk;
     }
     return dispatch(*invocation, console);

@@ -15,7 +15,7 @@ constexpr uint32_t in(Commands... commands) {
 using enum Command;
 constexpr uint32_t kEval = in(eval_logits, eval_trace, eval_ppl);
 constexpr uint32_t kAnswer = in(run, chat);
-constexpr uint32_t kAll = kAnswer | in(info) | kEval;
+constexpr uint32_t kAll = kAnswer | in(info) | kEval | in(trace_record);
 
 constexpr double kMost32 = 4294967295.0;
 constexpr double kMost64 = 18446744073709551615.0;
@@ -123,12 +123,24 @@ constexpr OptionSpec kOptions[] = {
              "threads through it. Auto: io_uring where the system allows it, else threads. Never "
              "changes the answer."},
 
+    {.id = Opt::policy,
+     .name = "policy",
+     .type = OptionType::choice,
+     .placeholder = "NAME",
+     .fallback = "frequency",
+     .choices = "frequency|lru",
+     .commands = kAll,
+     .group = kModel,
+     .help = "Which expert leaves memory when another needs its place. frequency: the one used "
+             "least, old uses counting less, with a share of the memory for every layer. lru: the "
+             "one used longest ago. Decides speed, never the answer."},
+
     {.id = Opt::prompt,
      .name = "prompt",
      .type = OptionType::text,
      .placeholder = "TEXT",
      .fallback = "",
-     .commands = in(run),
+     .commands = in(run, trace_record),
      .everywhere = false,
      .group = kPrompt,
      .help = "The prompt, instead of words after the options or standard input."},
@@ -236,7 +248,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::flag,
      .placeholder = "",
      .fallback = "false",
-     .commands = in(run, info, convert, eval_ppl),
+     .commands = in(run, info, convert, eval_ppl, trace_replay),
      .everywhere = false,
      .group = kOutput,
      .help = "One JSON object on standard output instead of text."},
@@ -273,7 +285,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::text,
      .placeholder = "LIST",
      .fallback = "",
-     .commands = in(eval_logits, eval_trace),
+     .commands = in(eval_logits, eval_trace, trace_record),
      .everywhere = false,
      .group = kEvaluation,
      .help = "Token ids, separated by spaces or commas."},
@@ -282,10 +294,10 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::path,
      .placeholder = "PATH",
      .fallback = "",
-     .commands = in(eval_logits, eval_trace),
+     .commands = in(eval_logits, eval_trace, trace_record),
      .everywhere = false,
      .group = kEvaluation,
-     .help = "Where results go: a file (logits) or a directory (trace)."},
+     .help = "Where results go: a file, for eval trace a directory."},
     {.id = Opt::greedy_count,
      .name = "greedy",
      .type = OptionType::count,
@@ -293,11 +305,11 @@ constexpr OptionSpec kOptions[] = {
      .fallback = "0",
      .least = 0,
      .most = 1048576,
-     .commands = in(eval_trace),
+     .commands = in(eval_trace, trace_record),
      .everywhere = false,
      .group = kEvaluation,
-     .help = "Greedy tokens to generate after the prompt; generation does not stop at the end of "
-             "turn."},
+     .help = "Greedy tokens to generate after the prompt. Generation does not stop at the end of "
+             "turn, except in trace record after a message."},
     {.id = Opt::drafts,
      .name = "drafts",
      .type = OptionType::count,
@@ -310,6 +322,25 @@ constexpr OptionSpec kOptions[] = {
      .group = kEvaluation,
      .help = "Recursive steps of the MTP draft head to record."},
 
+    {.id = Opt::replay_policy,
+     .name = "policy",
+     .type = OptionType::text,
+     .placeholder = "LIST",
+     .fallback = "all",
+     .commands = in(trace_replay),
+     .everywhere = false,
+     .group = kEvaluation,
+     .help = "Policies to replay, separated by commas: frequency, frequency-global (no shares for "
+             "layers), lru, belady (the bound), or all."},
+    {.id = Opt::capacity,
+     .name = "capacity",
+     .type = OptionType::text,
+     .placeholder = "LIST",
+     .fallback = "12.5,25,37.5,50",
+     .commands = in(trace_replay),
+     .everywhere = false,
+     .group = kEvaluation,
+     .help = "Sizes of the cache in percent of the model's experts, separated by commas."},
     {.id = Opt::experts,
      .name = "experts",
      .type = OptionType::text,
@@ -397,6 +428,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::path,
      .placeholder = "FILE",
      .fallback = "",
+     .commands = kAnswer | kEval | in(trace_record),
      .commands = kAnswer | in(convert) | kEval,
      .group = kConfiguration,
      .help = "Configuration file: lines of `key = value` with the names of options, or a JSON "
@@ -469,6 +501,25 @@ constexpr CommandSpec kCommands[] = {
          "it. The text passes in windows of --ctx positions that overlap by half; every token but "
          "the "
          "first is scored once."},
+    {.id = trace_record,
+     .words = "trace record",
+     .arguments = "[MESSAGE...]",
+     .takes_arguments = true,
+     .summary = "write down which experts a run uses",
+     .details =
+         "Writes a route trace to --out: for every position, layer and chosen expert its weight, "
+         "whether it was in memory and what was read for it. Each MESSAGE is one message of a "
+         "conversation, answered greedily with at most --greedy tokens; --tokens gives token ids "
+         "instead, followed by --greedy tokens."},
+    {.id = trace_replay,
+     .words = "trace replay",
+     .arguments = "FILE...",
+     .takes_arguments = true,
+     .summary = "hit rates of cache policies on recorded routes",
+     .details =
+         "Runs the decode steps of each route trace through an empty cache, for every policy and "
+         "capacity, and prints the hit rate, its ratio to the best possible one (Belady's), and "
+         "the bytes to read per token. Needs no model."},
     {.id = help,
      .words = "help",
      .arguments = "[COMMAND]",

@@ -1,6 +1,7 @@
 #include "apps/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,6 +23,15 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
         if (end == std::string_view::npos) return parts;
         text = text.substr(end + 1);
     }
+}
+
+// The first word of commands that have two.
+bool is_group(std::string_view word) {
+    const auto commands = command_table();
+    return std::any_of(commands.begin(), commands.end(), [&](const CommandSpec& command) {
+        const auto parts = split(command.words, ' ');
+        return parts.size() == 2 && parts[0] == word;
+    });
 }
 
 std::string limit_text(const OptionSpec& option, double limit) {
@@ -215,14 +225,14 @@ private:
         if (words.empty()) return {};
         command_at_ = words[0];
         const std::string& first = arguments_[words[0]];
-        result_.eval_alone = first == "eval";
+        if (is_group(first)) result_.group_alone = first;
         for (const CommandSpec& command : command_table()) {
             const auto parts = split(command.words, ' ');
             if (parts[0] != first) continue;
             if (parts.size() == 1) result_.command = command.id;
             if (parts.size() != 2 || words.size() < 2 || parts[1] != arguments_[words[1]]) continue;
             result_.command = command.id;
-            result_.eval_alone = false;
+            result_.group_alone.clear();
             subcommand_at_ = words[1];
         }
         if (result_.command || result_.help || result_.version) return {};
@@ -245,27 +255,28 @@ private:
     // The command that the words found so far spell.
     std::string name_at(const std::vector<size_t>& words) const {
         std::string name = arguments_[words[0]];
-        if (name == "eval" && words.size() > 1) name += " " + arguments_[words[1]];
+        if (is_group(name) && words.size() > 1) name += " " + arguments_[words[1]];
         return name;
     }
 
     Status unknown_command(const std::vector<size_t>& words) const {
+        const std::string& group = result_.group_alone;
         std::vector<std::string_view> names;
         for (const CommandSpec& command : command_table()) {
             const auto parts = split(command.words, ' ');
-            if (!result_.eval_alone)
+            if (group.empty())
                 names.push_back(parts[0]);
-            else if (parts.size() == 2)
+            else if (parts.size() == 2 && parts[0] == group)
                 names.push_back(parts[1]);
         }
-        if (result_.eval_alone && words.size() < 2)
+        if (!group.empty() && words.size() < 2)
             return fail(ErrorKind::invalid_input,
-                        "eval needs one of: logits, trace, ppl; see coli eval --help");
-        const std::string& word = arguments_[words[result_.eval_alone ? 1 : 0]];
-        return fail(
-            ErrorKind::invalid_input,
-            fmt::format("unknown command '{}{}'{}; coli help lists them",
-                        result_.eval_alone ? "eval " : "", word, did_you_mean(word, names, "")));
+                        fmt::format("{0} needs one of: {1}; see coli {0} --help", group,
+                                    fmt::join(names, ", ")));
+        const std::string& word = arguments_[words[group.empty() ? 0 : 1]];
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("unknown command '{}{}{}'{}; coli help lists them", group,
+                                group.empty() ? "" : " ", word, did_you_mean(word, names, "")));
     }
 
     Status take_option(std::string_view argument, size_t& at) {

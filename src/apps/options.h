@@ -26,10 +26,12 @@ enum class Command : uint8_t {
     eval_logits,
     eval_trace,
     eval_ppl,
+    trace_record,
+    trace_replay,
     help,
     version,
 };
-inline constexpr uint32_t kCommandCount = 9;
+inline constexpr uint32_t kCommandCount = 11;
 
 struct CommandSpec {
     Command id;
@@ -64,6 +66,7 @@ enum class Opt : uint8_t {
     dense_attention,
     prefill_slice,
     reader,
+    policy,
     prompt,
     system,
     raw,
@@ -83,6 +86,8 @@ enum class Opt : uint8_t {
     out,
     greedy_count,
     drafts,
+    replay_policy,
+    capacity,
     experts,
     dense,
     mtp,
@@ -153,8 +158,8 @@ private:
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 struct Invocation {
-    std::optional<Command> command;  // absent: none was named, or `eval` alone
-    bool eval_alone = false;
+    std::optional<Command> command;      // absent: none was named, or a group of commands alone
+    std::string group_alone;             // "eval" or "trace", when nothing follows it
     bool help = false, version = false;  // asked for: nothing else of the line is looked at
     std::vector<std::string> arguments;  // what is no option
     Settings settings;

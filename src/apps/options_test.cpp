@@ -126,7 +126,9 @@ TEST(CommandLine, GivesHelpFirst) {
     EXPECT_TRUE(parse({"run", "--frobnicate", "--help"}, {{"COLI_TEMP", "x"}}).value().help);
     EXPECT_TRUE(parse({"-h"}).value().help);
     EXPECT_TRUE(parse({"--version"}).value().version);
-    EXPECT_TRUE(parse({"eval", "--help"}).value().eval_alone);
+    EXPECT_EQ(parse({"eval", "--help"}).value().group_alone, "eval");
+    EXPECT_EQ(parse({"trace", "--help"}).value().group_alone, "trace");
+    EXPECT_EQ(parse({"trace", "replay", "f"}).value().command, Command::trace_replay);
     EXPECT_THAT(refusal({"run", "--prompt", "--help"}), testing::HasSubstr("--prompt=--help"));
     EXPECT_FALSE(parse({"run", "--prompt=--help"}).value().help);
     EXPECT_FALSE(parse({"run", "--", "--help"}).value().help);

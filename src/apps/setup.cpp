@@ -92,6 +92,7 @@ Result<EngineOptions> engine_options(const Settings& settings) {
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = to_string(chosen_reader(settings));
+    if (settings.text(Opt::policy) == "lru") options.policy = CachePolicy::lru;
     return options;
 }
 
@@ -106,6 +107,7 @@ Result<ModelOptions> model_options(const Settings& settings) {
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = chosen_reader(settings);
+    if (settings.text(Opt::policy) == "lru") options.policy = PolicyKind::lru;
     return options;
 }
 

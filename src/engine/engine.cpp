@@ -41,17 +41,19 @@ std::tm local_time() {
 Result<ModelOptions> model_options(const EngineOptions& options, const ModelFiles& files) {
     TRY(const Kernels* kernels, choose_kernels(options.isa));
     TRY(const ReaderKind reader, choose_reader_kind(options.reader));
-    return ModelOptions{.directory = options.model_directory,
-                        .ram_budget_bytes = options.ram_budget_bytes,
-                        .extra_bytes = files.tokenizer ? files.tokenizer->memory_bytes() : 0,
-                        .context = options.context,
-                        .float_activations = options.activations == Activations::f32,
-                        .kernels = kernels,
-                        .threads = options.threads,
-                        .prefill_slice = options.prefill_slice,
-                        .draft_head = options.draft_head,
-                        .dense_attention = options.dense_attention,
-                        .reader = reader};
+    return ModelOptions{
+        .directory = options.model_directory,
+        .ram_budget_bytes = options.ram_budget_bytes,
+        .extra_bytes = files.tokenizer ? files.tokenizer->memory_bytes() : 0,
+        .context = options.context,
+        .float_activations = options.activations == Activations::f32,
+        .kernels = kernels,
+        .threads = options.threads,
+        .prefill_slice = options.prefill_slice,
+        .draft_head = options.draft_head,
+        .dense_attention = options.dense_attention,
+        .policy = options.policy == CachePolicy::lru ? PolicyKind::lru : PolicyKind::frequency,
+        .reader = reader};
 }
 
 }  // namespace

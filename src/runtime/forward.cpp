@@ -193,6 +193,13 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
                 const MoeBlock block{b, std::get<MoeWeights>(weights), store_layer, dim};
                 TRY_STATUS(moe_forward(compute_, *model_.store, block, h, s.rows, s.routes,
                                        options_.cancel, y));
+                if (options_.on_routes)
+                    options_.on_routes({.layer = store_layer,
+                                        .first_position = s.first_position,
+                                        .rows = s.rows,
+                                        .top_k = std::get<Router>(b.router).top_k,
+                                        .ids = s.routes.ids,
+                                        .weights = s.routes.weights});
                 if (trace == nullptr) return {};
                 Trace::Routes& routes = trace->routes[store_layer];
                 routes.top_k = std::get<Router>(b.router).top_k;

@@ -32,6 +32,7 @@ struct ModelOptions {
     uint32_t prefill_slice = 0;
     bool draft_head = false;
     bool dense_attention = false;
+    PolicyKind policy = PolicyKind::frequency;  // of the expert cache
     ReaderKind reader = ReaderKind::automatic;  // of experts
     std::function<void(std::string_view step, uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
@@ -56,6 +57,16 @@ struct Trace {
     uint32_t total_rows = 0;            // set by the caller: rows of the whole prompt
 };
 
+// The experts that a slice's rows go to in one layer. ids and weights are [rows][top_k], ids
+// ascending in a row; they die with the call.
+struct RoutedSlice {
+    uint32_t layer = 0;  // as in ExpertId
+    uint32_t first_position = 0;
+    uint32_t rows = 0, top_k = 0;
+    const uint32_t* ids = nullptr;
+    const float* weights = nullptr;
+};
+
 enum class LogitRows : uint8_t { none, last, all };
 
 struct ForwardOptions {
@@ -66,6 +77,8 @@ struct ForwardOptions {
     // Called likewise with [dim] hidden rows after the final norm, every row, when set.
     std::function<Status(uint32_t row, std::span<const float> hidden)> on_hidden;
     std::function<void(uint32_t done_rows, uint32_t total_rows)> on_progress;
+    // Called after a layer's experts have run.
+    std::function<void(const RoutedSlice& routes)> on_routes;
     Trace* trace = nullptr;
     const CancelToken* cancel = nullptr;
 };

@@ -189,6 +189,7 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
     o.reader = choose_reader(options.reader, expert_files(o.checkpoint, sources.sources));
     if (!o.reader.remark.empty() && !sources.sources.empty()) notices.add(o.reader.remark);
     o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), o.reader.kind);
+    o.store.policy = options.policy;
     TRY(o.planned, make_plan(options, o));
     o.planned.plan.reader = fmt::format("{}, {}", to_string(o.reader.kind),
                                         o.reader.direct ? "direct" : "through the page cache");

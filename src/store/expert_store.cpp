@@ -41,7 +41,7 @@ std::string name(ExpertId id) {
 struct ExpertStore::Impl {
     Impl(ExpertTable experts, const StoreConfig& config)
         : table(std::move(experts)),
-          placement(placement_shape(table, config.classes)),
+          placement(placement_shape(table, config.classes), policy_factory(config.policy)),
           memory_bytes(store_memory_bytes(config)) {}
 
     Status allocate(const StoreConfig& config);
@@ -317,6 +317,16 @@ StoreCounters ExpertStore::counters() const {
 
 uint64_t ExpertStore::memory_bytes() const {
     return impl_->memory_bytes;
+}
+
+uint64_t ExpertStore::expert_bytes(uint32_t layer) const {
+    const auto& ids = impl_->table.ids();
+    const auto first = std::lower_bound(ids.begin(), ids.end(), ExpertId{layer, 0});
+    if (first == ids.end() || first->layer != layer) return 0;
+    uint64_t bytes = 0;
+    for (const ExpertPart& part : impl_->table.parts(uint32_t(first - ids.begin())))
+        bytes += part.size_bytes;
+    return bytes;
 }
 
 void ExpertStore::record_events(bool on) {

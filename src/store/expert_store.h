@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "platform/file.h"
 #include "platform/reader.h"
+#include "store/policies.h"
 
 namespace colibri {
 
@@ -68,6 +69,7 @@ struct StoreConfig {
     LandingFunction landing;
     // Kind and bounds; queue_capacity is the store's own business.
     ReaderOptions reader;
+    PolicyKind policy = PolicyKind::frequency;  // who leaves when a decode step needs a slot
     uint32_t landing_threads = 1;
     // Reads in flight or waiting to land, each of the largest expert's raw size.
     uint32_t staging_buffers = 4;
@@ -171,6 +173,8 @@ public:
 
     [[nodiscard]] StoreCounters counters() const;
     [[nodiscard]] uint64_t memory_bytes() const;
+    // What is read for one expert of this layer; 0 when it has none.
+    [[nodiscard]] uint64_t expert_bytes(uint32_t layer) const;
     // Event log, off by default. take_events returns and clears it.
     void record_events(bool on);
     [[nodiscard]] std::vector<StoreEvent> take_events();

@@ -109,7 +109,7 @@ std::vector<ExpertId> hits_of_last_stream(const std::vector<StoreEvent>& log) {
 
 void check_replay(const World& world, const std::vector<StoreEvent>& log,
                   const StoreCounters& counters) {
-    const auto replayed = replay(log, world.placement());
+    const auto replayed = replay(log, world.placement(), policy_factory(world.config.policy));
     ASSERT_TRUE(replayed) << replayed.error().message;
     EXPECT_EQ(replayed->hits, counters.hits);
     EXPECT_EQ(replayed->misses, counters.misses);
@@ -207,7 +207,7 @@ TEST(ExpertStoreProperty, LeftAndFailingStreams) {
 // delays; every decision is equal.
 TEST(ExpertStoreProperty, DecisionsDoNotDependOnTiming) {
     const StoreFixture fixture({.layers = 3, .experts = 12, .extent_bytes = 50, .slots = 10});
-    const auto decisions = [&](uint32_t threads, uint32_t delay_us) {
+    const auto decisions = [&](PolicyKind policy, uint32_t threads, uint32_t delay_us) {
         const ReadFaults disk;
         disk.add({.kind = ReadFault::Kind::delay,
                   .begin = 500,
@@ -215,6 +215,7 @@ TEST(ExpertStoreProperty, DecisionsDoNotDependOnTiming) {
         StoreConfig config = fixture.config();
         config.make_reader = disk.reader(threads);
         config.landing_threads = threads;
+        config.policy = policy;
         const auto store = make_store(config);
         store->record_events(true);
         Rng rng(9);
@@ -228,10 +229,12 @@ TEST(ExpertStoreProperty, DecisionsDoNotDependOnTiming) {
             if (event.kind >= Kind::hit) decided.push_back(event);
         return decided;
     };
-    const std::vector<StoreEvent> quick = decisions(1, 0);
-    EXPECT_GT(quick.size(), 150U);
-    EXPECT_EQ(decisions(4, 0), quick);
-    EXPECT_EQ(decisions(3, 100), quick);
+    for (const PolicyKind policy : {PolicyKind::lru, PolicyKind::frequency}) {
+        const std::vector<StoreEvent> quick = decisions(policy, 1, 0);
+        EXPECT_GT(quick.size(), 150U);
+        EXPECT_EQ(decisions(policy, 4, 0), quick);
+        EXPECT_EQ(decisions(policy, 3, 100), quick);
+    }
 }
 
 }  // namespace colibri

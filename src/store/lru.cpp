@@ -30,6 +30,10 @@ void LruPolicy::append(uint32_t key) {
     previous_[end_] = key;
 }
 
+void LruPolicy::begin_step(std::span<const uint32_t> /*keys*/) {}
+
+void LruPolicy::remember(uint32_t /*key*/, double /*uses_per_step*/) {}
+
 void LruPolicy::insert(uint32_t key) {
     CHECK(next_[key] == kAbsent);
     next_[key] = kHeld;
@@ -58,7 +62,7 @@ void LruPolicy::erase(uint32_t key) {
     next_[key] = kAbsent;
 }
 
-std::optional<uint32_t> LruPolicy::evict() {
+std::optional<uint32_t> LruPolicy::evict(uint32_t /*newcomer*/) {
     const uint32_t oldest = next_[end_];
     if (oldest == end_) return std::nullopt;
     unlink(oldest);

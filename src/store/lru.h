@@ -9,17 +9,22 @@
 
 namespace colibri {
 
-// The victim is the free key whose last release or touch is longest ago. Memory: 8 bytes for each
-// key.
+// The victim is the free key whose last release or touch is longest ago.
 class LruPolicy final : public Policy {
 public:
     explicit LruPolicy(uint32_t key_count);
+    void begin_step(std::span<const uint32_t> keys) override;
     void insert(uint32_t key) override;
     void hold(uint32_t key) override;
     void release(uint32_t key) override;
     void touch(uint32_t key) override;
     void erase(uint32_t key) override;
-    [[nodiscard]] std::optional<uint32_t> evict() override;
+    [[nodiscard]] std::optional<uint32_t> evict(uint32_t newcomer) override;
+    void remember(uint32_t key, double uses_per_step) override;
+
+    [[nodiscard]] static uint64_t memory_bytes(uint64_t keys) {
+        return 2 * (keys + 1) * sizeof(uint32_t);
+    }
 
 private:
     void unlink(uint32_t key);

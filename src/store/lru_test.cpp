@@ -17,19 +17,19 @@ namespace colibri {
 TEST(LruPolicy, EvictsTheOldestFreeKey) {
     LruPolicy lru(5);
     for (uint32_t key = 0; key < 4; ++key) lru.insert(key);
-    EXPECT_EQ(lru.evict(), std::nullopt) << "all are held";
+    EXPECT_EQ(lru.evict(0), std::nullopt) << "all are held";
     for (const uint32_t key : {2U, 0U, 3U, 1U}) lru.release(key);
     lru.hold(2);
     lru.touch(0);
-    EXPECT_EQ(lru.evict(), 3U);
+    EXPECT_EQ(lru.evict(0), 3U);
     lru.release(2);
     lru.erase(1);
-    EXPECT_EQ(lru.evict(), 0U);
-    EXPECT_EQ(lru.evict(), 2U);
-    EXPECT_EQ(lru.evict(), std::nullopt);
+    EXPECT_EQ(lru.evict(0), 0U);
+    EXPECT_EQ(lru.evict(0), 2U);
+    EXPECT_EQ(lru.evict(0), std::nullopt);
     lru.insert(2);
     lru.release(2);
-    EXPECT_EQ(lru.evict(), 2U) << "a key may come back after it was evicted";
+    EXPECT_EQ(lru.evict(0), 2U) << "a key may come back after it was evicted";
 }
 
 // Goal: the linked list behaves as the definition says, whatever the sequence.
@@ -75,7 +75,7 @@ TEST(LruPolicy, AgreesWithAPlainList) {
                     held.erase(key);
                     break;
                 default: {
-                    const auto victim = lru.evict();
+                    const auto victim = lru.evict(0);
                     ASSERT_EQ(victim.has_value(), !free.empty());
                     if (!victim) break;
                     ASSERT_EQ(*victim, free.front());
@@ -100,7 +100,7 @@ TEST(LruPolicy, VictimChoiceDoesNotDependOnTheNumberOfKeys) {
             constexpr int kSteps = 20000;
             const auto begin = std::chrono::steady_clock::now();
             for (int step = 0; step < kSteps; ++step) {
-                const auto victim = lru.evict();
+                const auto victim = lru.evict(0);
                 lru.insert(next);
                 lru.release(next);
                 next = *victim;

@@ -1,18 +1,14 @@
 #include "store/placement.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
-#include "store/lru.h"
 
 namespace colibri {
 
 using Kind = StoreEvent::Kind;
-
-std::unique_ptr<Policy> make_lru(uint32_t key_count) {
-    return std::make_unique<LruPolicy>(key_count);
-}
 
 PlacementShape placement_shape(const ExpertTable& table, std::span<const SlotClass> classes) {
     PlacementShape shape{.ids = table.ids(), .classes = table.classes(), .pools = {}};
@@ -21,14 +17,19 @@ PlacementShape placement_shape(const ExpertTable& table, std::span<const SlotCla
     return shape;
 }
 
-Placement::Placement(PlacementShape shape, PolicyFactory make_policy)
+Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
     : ids_(std::move(shape.ids)),
       classes_(std::move(shape.classes)),
       slot_of_(ids_.size(), kNoSlot),
       undelivered_(ids_.size(), 0) {
+    std::vector<uint32_t> layers;
+    for (const ExpertId id : ids_) layers.push_back(id.layer);
     for (const PlacementShape::Pool& pool_shape : shape.pools) {
         Pool& pool = pools_.emplace_back();
-        pool.policy = make_policy(uint32_t(ids_.size()));
+        pool.policy = make_policy({.layers = layers,
+                                   .classes = classes_,
+                                   .slot_class = uint8_t(pools_.size() - 1),
+                                   .slots = pool_shape.slots});
         for (uint32_t i = 0; i < pool_shape.slots + pool_shape.ring_slots; ++i) {
             const bool ring = i >= pool_shape.slots;
             (ring ? pool.free_ring : pool.free_cache).push_back(uint32_t(slots_.size()));
@@ -66,6 +67,8 @@ void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
         undelivered_[expert] = 1;
     }
     undelivered_count_ = uint32_t(members_.size());
+    if (kind == StreamKind::decode)
+        for (const Pool& pool : pools_) pool.policy->begin_step(members_);
     // All hits are pinned before the first miss looks for a victim.
     for (const uint32_t expert : members_) {
         if (slot_of_[expert] != kNoSlot) {
@@ -82,7 +85,7 @@ void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
     for (Pool& pool : pools_) fill_slots(pool);
 }
 
-uint32_t Placement::find_slot(Pool& pool) {
+uint32_t Placement::find_slot(Pool& pool, uint32_t newcomer) {
     const auto pop = [](std::vector<uint32_t>& stack) {
         const uint32_t slot = stack.back();
         stack.pop_back();
@@ -90,7 +93,7 @@ uint32_t Placement::find_slot(Pool& pool) {
     };
     if (!pool.free_cache.empty()) return pop(pool.free_cache);
     if (kind_ == StreamKind::decode) {
-        if (const auto victim = pool.policy->evict()) {
+        if (const auto victim = pool.policy->evict(newcomer)) {
             log(Kind::evict, *victim);
             ++evictions_;
             --resident_;
@@ -103,9 +106,10 @@ uint32_t Placement::find_slot(Pool& pool) {
 
 void Placement::fill_slots(Pool& pool) {
     while (pool.placed < pool.waiting.size() && !failed_) {
-        const uint32_t slot = find_slot(pool);
+        const uint32_t expert = pool.waiting[pool.placed];
+        const uint32_t slot = find_slot(pool, expert);
         if (slot == kNoSlot) return;
-        const uint32_t expert = pool.waiting[pool.placed++];
+        ++pool.placed;
         slots_[slot].expert = expert;
         slots_[slot].pins = 1;
         slots_[slot].landed = false;
@@ -232,10 +236,14 @@ uint64_t Placement::memory_bytes(const StoreConfig& config) {
     uint64_t slots = 0;
     for (const SlotClass& slot_class : useful_classes(config))
         slots += uint64_t(slot_class.slots) + slot_class.ring_slots;
-    // slot_of_, undelivered_, ids_, classes_ and each pool's policy.
-    const uint64_t expert_bytes = sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) +
-                                  sizeof(uint8_t) + config.classes.size() * 2 * sizeof(uint32_t);
-    return config.experts.size() * expert_bytes + slots * (sizeof(Slot) + sizeof(uint32_t));
+    std::set<uint32_t> layers;
+    for (const ExpertSource& source : config.experts) layers.insert(source.id.layer);
+    // slot_of_, undelivered_, ids_ and classes_.
+    constexpr uint64_t kExpertBytes =
+        sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) + sizeof(uint8_t);
+    const uint64_t experts = config.experts.size();
+    return experts * kExpertBytes + slots * (sizeof(Slot) + sizeof(uint32_t)) +
+           config.classes.size() * policy_memory_bytes(config.policy, experts, layers.size());
 }
 
 std::vector<StoreEvent> Placement::take_events() {

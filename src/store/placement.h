@@ -8,6 +8,7 @@
 
 #include "store/expert_store.h"
 #include "store/expert_table.h"
+#include "store/policies.h"
 #include "store/policy.h"
 
 namespace colibri {
@@ -27,9 +28,6 @@ struct PlacementShape {
 [[nodiscard]] PlacementShape placement_shape(const ExpertTable& table,
                                              std::span<const SlotClass> classes);
 
-using PolicyFactory = std::unique_ptr<Policy> (*)(uint32_t key_count);
-[[nodiscard]] std::unique_ptr<Policy> make_lru(uint32_t key_count);
-
 // Pure and single-threaded: its decisions follow from the calls alone, so a recorded run can be
 // replayed.
 //
@@ -46,7 +44,7 @@ public:
         uint32_t slot = 0;
     };
 
-    explicit Placement(PlacementShape shape, PolicyFactory make_policy = make_lru);
+    explicit Placement(PlacementShape shape, const PolicyFactory& make_policy);
 
     // Opens a stream over experts (ascending, unique; the previous stream is closed). Experts with
     // a slot are hits, the others misses. Misses get slots in ascending order: an empty cache slot,
@@ -136,7 +134,7 @@ private:
         if (recording_) events_.push_back({kind, {}});
     }
     void compute_max_held(std::span<const PlacementShape::Pool> pools);
-    uint32_t find_slot(Pool& pool);
+    uint32_t find_slot(Pool& pool, uint32_t newcomer);
     void fill_slots(Pool& pool);
     void pin(uint32_t expert);
     void unpin(uint32_t expert);

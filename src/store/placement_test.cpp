@@ -12,6 +12,8 @@ namespace colibri {
 
 namespace {
 
+const PolicyFactory kLru = policy_factory(PolicyKind::lru);
+
 PlacementShape shape_of(uint32_t experts, uint32_t slots, uint32_t ring_slots) {
     PlacementShape shape;
     for (uint32_t i = 0; i < experts; ++i) shape.ids.push_back({0, i});
@@ -52,7 +54,7 @@ bool resident(const Placement& placement, std::vector<uint32_t> experts) {
 // Method: the oldest two residents are asked for together with two new experts; the victims must be
 // others.
 TEST(Placement, DecodeProtectsItsOwnHits) {
-    Placement placement(shape_of(10, 4, 2));
+    Placement placement(shape_of(10, 4, 2), kLru);
     use(placement, StreamKind::decode, {0, 1, 2, 3});
     placement.open(StreamKind::decode, std::vector<uint32_t>{0, 1, 7, 8});
     EXPECT_EQ(take_assigned(placement), (std::vector<uint32_t>{7, 8}));
@@ -66,7 +68,7 @@ TEST(Placement, DecodeProtectsItsOwnHits) {
 // slots. Method: 2 cache and 2 ring slots, 6 experts; land everything assigned, then release one at
 // a time.
 TEST(Placement, DecodeMovesOnOnlyOverReleasedExperts) {
-    Placement placement(shape_of(10, 2, 2));
+    Placement placement(shape_of(10, 2, 2), kLru);
     placement.open(StreamKind::decode, std::vector<uint32_t>{0, 1, 2, 3, 4, 5});
     EXPECT_EQ(take_assigned(placement), (std::vector<uint32_t>{0, 1, 2, 3}));
     for (uint32_t expert = 0; expert < 4; ++expert) EXPECT_TRUE(placement.land(expert));
@@ -88,7 +90,7 @@ TEST(Placement, DecodeMovesOnOnlyOverReleasedExperts) {
 // Method: a half-full cache, then scans over everything; the old residents stay, two newcomers stay
 // too.
 TEST(Placement, ScanFillsFreeSlotsAndEvictsNothing) {
-    Placement placement(shape_of(12, 4, 2));
+    Placement placement(shape_of(12, 4, 2), kLru);
     use(placement, StreamKind::decode, {8, 9});
     std::vector<uint32_t> everything;
     for (uint32_t expert = 0; expert < 12; ++expert) everything.push_back(expert);
@@ -104,7 +106,7 @@ TEST(Placement, ScanFillsFreeSlotsAndEvictsNothing) {
 // Goal: a scan leaves the order of eviction as decode made it.
 // Method: the oldest resident is scanned; it must still be the next victim.
 TEST(Placement, ScanLeavesRecencyAlone) {
-    Placement placement(shape_of(8, 3, 2));
+    Placement placement(shape_of(8, 3, 2), kLru);
     for (const uint32_t expert : {5U, 1U, 3U}) use(placement, StreamKind::decode, {expert});
     placement.open(StreamKind::scan, std::vector<uint32_t>{1, 3});
     placement.close();
@@ -116,7 +118,7 @@ TEST(Placement, ScanLeavesRecencyAlone) {
 // Goal: a lease outlives its stream, and its expert cannot be evicted meanwhile.
 // Method: one lease kept over a close while other experts pass through the only other slots.
 TEST(Placement, HeldExpertsStay) {
-    Placement placement(shape_of(10, 2, 2));
+    Placement placement(shape_of(10, 2, 2), kLru);
     placement.open(StreamKind::decode, std::vector<uint32_t>{4});
     placement.land(4);
     placement.take(4);
@@ -133,7 +135,7 @@ TEST(Placement, HeldExpertsStay) {
 // Method: a stream closed with reads on their way; the next stream gets only the slots that remain,
 // then those that are freed by the landing of the old reads.
 TEST(Placement, ReadingSlotsStayCharged) {
-    Placement placement(shape_of(10, 1, 2));
+    Placement placement(shape_of(10, 1, 2), kLru);
     placement.open(StreamKind::scan, std::vector<uint32_t>{0, 1, 2, 3});
     EXPECT_EQ(take_assigned(placement), (std::vector<uint32_t>{0, 1, 2}));
     placement.land(0);
@@ -149,10 +151,10 @@ TEST(Placement, ReadingSlotsStayCharged) {
 // arrival. Method: the same sets with members taken and released in random orders; residents and
 // evictions are equal.
 TEST(Placement, ArrivalOrderLeavesNoTrace) {
-    const auto run = [](uint64_t order_seed) {
+    const auto run = [](PolicyKind policy, uint64_t order_seed) {
         Rng sets(11);
         Rng order(order_seed);
-        Placement placement(shape_of(40, 12, 2));
+        Placement placement(shape_of(40, 12, 2), policy_factory(policy));
         placement.record_events(true);
         std::vector<StoreEvent> decisions;
         for (int step = 0; step < 200; ++step) {
@@ -172,16 +174,18 @@ TEST(Placement, ArrivalOrderLeavesNoTrace) {
             if (event.kind >= StoreEvent::Kind::hit) decisions.push_back(event);
         return decisions;
     };
-    const std::vector<StoreEvent> first = run(1);
-    EXPECT_GT(first.size(), 400U);
-    for (uint64_t seed = 2; seed < 10; ++seed) EXPECT_EQ(run(seed), first);
+    for (const PolicyKind policy : {PolicyKind::lru, PolicyKind::frequency}) {
+        const std::vector<StoreEvent> first = run(policy, 1);
+        EXPECT_GT(first.size(), 400U);
+        for (uint64_t seed = 2; seed < 10; ++seed) EXPECT_EQ(run(policy, seed), first);
+    }
 }
 
 // Goal: the number of leases that may be out is right for both kinds and the smallest class.
 // Method: shapes with results worked out by hand.
 TEST(Placement, MaxHeldFollowsTheSmallestClass) {
     const auto max_held = [](PlacementShape shape) {
-        const Placement placement(std::move(shape));
+        const Placement placement(std::move(shape), kLru);
         return std::pair(placement.max_held(StreamKind::decode),
                          placement.max_held(StreamKind::scan));
     };

@@ -40,7 +40,7 @@ std::optional<uint32_t> number_of(const std::vector<ExpertId>& ids, ExpertId id)
 
 class Replayer {
 public:
-    Replayer(PlacementShape shape, PolicyFactory make_policy)
+    Replayer(PlacementShape shape, const PolicyFactory& make_policy)
         : ids_(shape.ids), placement_(std::move(shape), make_policy) {
         placement_.record_events(true);
     }
@@ -60,7 +60,8 @@ public:
         return ReplayResult{.hits = placement_.hits(),
                             .misses = placement_.misses(),
                             .evictions = placement_.evictions(),
-                            .events = placement_.take_events()};
+                            .events = placement_.take_events(),
+                            .misses_of = {}};
     }
 
 private:
@@ -132,16 +133,17 @@ private:
 }  // namespace
 
 Result<ReplayResult> replay(std::span<const StoreEvent> log, PlacementShape shape,
-                            PolicyFactory make_policy) {
+                            const PolicyFactory& make_policy) {
     return Replayer(std::move(shape), make_policy).run(log);
 }
 
 Result<ReplayResult> replay_routes(std::span<const std::vector<ExpertId>> sets,
-                                   PlacementShape shape, PolicyFactory make_policy) {
+                                   PlacementShape shape, const PolicyFactory& make_policy) {
     const std::vector<ExpertId> ids = shape.ids;
     Placement placement(std::move(shape), make_policy);
     std::vector<uint32_t> members;
     std::vector<uint32_t> assigned;
+    std::vector<uint64_t> misses_of(ids.size(), 0);
     for (const std::vector<ExpertId>& set : sets) {
         members.clear();
         for (const ExpertId id : set) {
@@ -155,6 +157,7 @@ Result<ReplayResult> replay_routes(std::span<const std::vector<ExpertId>> sets,
         }
         std::sort(members.begin(), members.end());
         placement.open(StreamKind::decode, members);
+        for (const uint32_t expert : placement.missed()) ++misses_of[expert];
         const auto use = [&](uint32_t expert) {
             placement.take(expert);
             placement.release(expert);
@@ -176,7 +179,8 @@ Result<ReplayResult> replay_routes(std::span<const std::vector<ExpertId>> sets,
     return ReplayResult{.hits = placement.hits(),
                         .misses = placement.misses(),
                         .evictions = placement.evictions(),
-                        .events = {}};
+                        .events = {},
+                        .misses_of = std::move(misses_of)};
 }
 
 }  // namespace colibri
