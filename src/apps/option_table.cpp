@@ -428,8 +428,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::path,
      .placeholder = "FILE",
      .fallback = "",
-     .commands = kAnswer | kEval | in(trace_record),
-     .commands = kAnswer | in(convert) | kEval,
+     .commands = kAnswer | in(convert, trace_record) | kEval,
      .group = kConfiguration,
      .help = "Configuration file: lines of `key = value` with the names of options, or a JSON "
              "object."},
