@@ -14,9 +14,10 @@ namespace colibri::generic {
 
 template <class S>
 constexpr int integer_tile_blocks(int rows) {
-    const int vectors = int(S::kRegisters / S::kRegistersPerVector);
-    if (vectors >= 32) return 4;
-    return rows == 1 ? 4 : 1;
+    // One row reads every weight once: one stream through memory in order is what the processor
+    // fetches best. More rows find the weights in the cache and want them in registers.
+    if (rows == 1) return 1;
+    return S::kRegisters / S::kRegistersPerVector >= 32 ? 4 : 1;
 }
 
 template <class S>
@@ -37,6 +38,10 @@ class IntegerTile {
     static constexpr bool kNibbles = kKind == WeightKind::int4;
     // What one unit of activation adds to a sum beyond its product with the weight.
     static constexpr int32_t kOffset = kNibbles ? 8 : S::kInt8Offset;
+    // Sums side by side for one output, so that one need not wait for the other.
+    static constexpr int kChains = kBlocks * kRows == 1 ? 2 : 1;
+    // Far enough for the memory, near enough for the first-level cache.
+    static constexpr size_t kAheadBytes = kBlocks == 1 ? 2048 : 256;
 
 public:
     IntegerTile(const IntegerTask& task, uint32_t row, uint32_t block)
@@ -88,32 +93,50 @@ private:
             [&](auto b) COLIBRI_STEP { unroll<kRows>([&](auto r) COLIBRI_STEP { step(b, r); }); });
     }
 
-    // Just ahead: the processor's own prefetching stops at each page and starts late on four
-    // streams.
+    // The processor's own prefetching stops at each page and starts late on a new stream.
     [[gnu::always_inline]] static void prefetch(const std::byte* weights) {
-        __builtin_prefetch(weights + 256, 0, 3);
+        __builtin_prefetch(weights + kAheadBytes, 0, 3);
     }
 
     [[gnu::always_inline]] void add_bytes(uint32_t begin, uint32_t width,
                                           Int (&isum)[kBlocks][kRows]) const {
         const std::byte* quad = data_ + size_t(begin) * kTileRows;
         const int8_t* values = values_ + begin;
-        for (uint32_t left = width / 4; left != 0; --left) {
-            typename S::Bytes weights[kBlocks];
-            unroll<kBlocks>([&](auto b) COLIBRI_STEP {
-                weights[b] = S::load_int8_weights(quad + size_t(b) * block_stride_);
-                prefetch(quad + size_t(b) * block_stride_);
-            });
-            unroll<kRows>([&](auto r) COLIBRI_STEP {
-                const auto activations = S::broadcast_quad(values + value_place(r));
-                unroll<kBlocks>([&](auto b) COLIBRI_STEP {
-                    isum[b][r] = S::dot_int8(isum[b][r], weights[b], activations);
-                });
-            });
+        uint32_t left = width / 4;
+        if constexpr (kChains == 2) {
+            Int second[kBlocks][kRows] = {{S::zero_int()}};
+            for (; left >= 2; left -= 2) {
+                add_quad(quad, values, isum);
+                add_quad(quad + 64, values + 4, second);
+                quad += 128;
+                values += 8;
+            }
+            isum[0][0] = S::add_int(isum[0][0], second[0][0]);
+        }
+        for (; left != 0; --left) {
+            add_quad(quad, values, isum);
             quad += 64;
             values += 4;
         }
     }
+
+    [[gnu::always_inline]] void add_quad(const std::byte* quad, const int8_t* values,
+                                         Int (&isum)[kBlocks][kRows]) const {
+        typename S::Bytes weights[kBlocks];
+        unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+            weights[b] = S::load_int8_weights(quad + size_t(b) * block_stride_);
+            prefetch(quad + size_t(b) * block_stride_);
+        });
+        unroll<kRows>([&](auto r) COLIBRI_STEP {
+            const auto activations = S::broadcast_quad(values + value_place(r));
+            unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+                isum[b][r] = S::dot_int8(isum[b][r], weights[b], activations);
+            });
+        });
+    }
+
+    // [low nibbles, high nibbles] or all in the first.
+    using Partials = typename S::Partial[kChains][kBlocks][kRows];
 
     [[gnu::always_inline]] void add_nibbles(uint32_t begin, uint32_t width,
                                             Int (&isum)[kBlocks][kRows]) const {
@@ -124,30 +147,36 @@ private:
         for (uint32_t left = half / 4; left != 0;) {
             const uint32_t pairs = left < kPairsMax ? left : kPairsMax;
             left -= pairs;
-            typename S::Partial partial[kBlocks][kRows];
-            each_cell([&](auto b, auto r) COLIBRI_STEP { partial[b][r] = S::zero_partial(); });
+            Partials partial;
+            unroll<kChains>([&](auto c) COLIBRI_STEP {
+                each_cell([&](auto b, auto r)
+                              COLIBRI_STEP { partial[c][b][r] = S::zero_partial(); });
+            });
             for (uint32_t i = 0; i < pairs; ++i) {
                 add_pair(pair, values, half, partial);
                 pair += 64;
                 values += 4;
             }
-            each_cell([&](auto b, auto r)
-                          COLIBRI_STEP { isum[b][r] = S::add_partial(isum[b][r], partial[b][r]); });
+            unroll<kChains>([&](auto c) COLIBRI_STEP {
+                each_cell([&](auto b, auto r) COLIBRI_STEP {
+                    isum[b][r] = S::add_partial(isum[b][r], partial[c][b][r]);
+                });
+            });
         }
     }
 
     [[gnu::always_inline]] void add_pair(const std::byte* pair, const int8_t* values, uint32_t half,
-                                         typename S::Partial (&partial)[kBlocks][kRows]) const {
+                                         Partials& partial) const {
         typename S::Bytes weights[kBlocks];
         unroll<kBlocks>([&](auto b) COLIBRI_STEP {
             weights[b] = S::low_nibbles(S::load_int(pair + size_t(b) * block_stride_));
             prefetch(pair + size_t(b) * block_stride_);
         });
-        add_nibble_quads(weights, values, partial);
+        add_nibble_quads(weights, values, partial[0]);
         unroll<kBlocks>([&](auto b) COLIBRI_STEP {
             weights[b] = S::high_nibbles(S::load_int(pair + size_t(b) * block_stride_));
         });
-        add_nibble_quads(weights, values + half, partial);
+        add_nibble_quads(weights, values + half, partial[kChains - 1]);
     }
 
     [[gnu::always_inline]] void add_nibble_quads(
