@@ -30,8 +30,8 @@ void fill_matrix(const TileShape& shape, std::byte* out) {
 }  // namespace
 
 Result<WeightFormat> parse_format(const std::string& name) {
-    for (const WeightKind kind :
-         {WeightKind::f32, WeightKind::bf16, WeightKind::fp8, WeightKind::int8, WeightKind::int4})
+    for (const WeightKind kind : {WeightKind::f32, WeightKind::bf16, WeightKind::fp8,
+                                  WeightKind::int8, WeightKind::int4, WeightKind::int2})
         for (const uint32_t group : {0U, 32U, 64U, 128U, 256U}) {
             const WeightFormat format{kind, group};
             const bool is_float = kind == WeightKind::f32 || kind == WeightKind::bf16;
@@ -79,7 +79,7 @@ void Activations::multiply(const Kernels& table, const MatrixView& matrix, uint3
     const OutputRows out{y.data(), output_stride};
     const WeightKind kind = matrix.shape.format.kind;
     if (is_integer(kind)) {
-        (kind == WeightKind::int8 ? table.int8_product : table.int4_product)(
+        table.integer_product[size_t(kind)](
             matrix, {values.data(), scales.data(), sums.data(), value_stride, group_stride},
             row_count, out, begin, end);
     } else {

@@ -83,8 +83,7 @@ void multiply_blocks(const Compute& compute, const MatrixView& w, const Activati
                      OutputRows y, uint32_t block_begin, uint32_t block_end) {
     const Kernels& k = compute.kernels;
     if (uses_integer_path(compute, w.shape)) {
-        const auto product =
-            w.shape.format.kind == WeightKind::int8 ? k.int8_product : k.int4_product;
+        const auto product = k.integer_product[size_t(w.shape.format.kind)];
         product(w, x.quantized(w.shape), x.row_count(), y, block_begin, block_end);
     } else {
         k.float_product[size_t(w.shape.format.kind)](w, x.floats(), x.row_count(), y, block_begin,
@@ -137,12 +136,9 @@ void gather_row(const MatrixView& w, uint32_t row, float* out) {
     const uint32_t block = row / kTileRows;
     const uint32_t lane = row % kTileRows;
     const std::byte* data = w.data + block * s.block_bytes();
-    const float* scales = s.scale_groups() == 0
-                              ? nullptr
-                              : w.scales() + uint64_t(block) * s.scale_groups() * kTileRows + lane;
     const auto scale = [&](uint32_t column) {
-        return s.scale_groups() == 1 ? scales[0]
-                                     : scales[uint64_t(column / s.group_columns()) * kTileRows];
+        const uint32_t group = s.scale_groups() == 1 ? 0 : column / s.group_columns();
+        return w.scale((uint64_t(block) * s.scale_groups() + group) * kTileRows + lane);
     };
     const auto* bytes = reinterpret_cast<const uint8_t*>(data);
     for (uint32_t c = 0; c < s.columns; ++c) {
@@ -160,18 +156,19 @@ void gather_row(const MatrixView& w, uint32_t row, float* out) {
                 out[c] = float(int8_t(bytes[(uint64_t(c / 4) * kTileRows + lane) * 4 + c % 4])) *
                          scale(c);
                 break;
-            case WeightKind::int4: {
+            case WeightKind::int4:
+            case WeightKind::int2: {
+                const uint32_t bits = s.format.kind == WeightKind::int4 ? 4 : 2;
+                const uint32_t parts = 8 / bits;
                 const uint32_t group = s.group_columns();
                 const uint32_t g = c / group;
                 const uint32_t width = std::min(group, s.padded_columns() - g * group);
-                const uint32_t half = width / 2;
-                const uint32_t in_group = c - g * group;
-                const bool high = in_group >= half;
-                const uint32_t q = high ? in_group - half : in_group;
-                const uint64_t at = uint64_t(g) * group * kTileRows / 2 +
+                const uint32_t part = (c - g * group) / (width / parts);
+                const uint32_t q = (c - g * group) % (width / parts);
+                const uint64_t at = uint64_t(g) * group * kTileRows / parts +
                                     (uint64_t(q / 4) * kTileRows + lane) * 4 + q % 4;
-                const uint8_t packed = bytes[at];
-                out[c] = float(int(high ? packed >> 4 : packed & 15) - 8) * scale(c);
+                const uint32_t code = bytes[at] >> (part * bits) & ((1U << bits) - 1);
+                out[c] = float(int(code) - (1 << (bits - 1))) * scale(c);
                 break;
             }
         }

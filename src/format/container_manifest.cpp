@@ -24,7 +24,8 @@ WeightFormat key_up_format(WeightFormat stored) {
         case WeightKind::bf16: return stored;
         case WeightKind::fp8: return {.kind = WeightKind::fp8, .group = 1};
         case WeightKind::int8:
-        case WeightKind::int4: return {.kind = WeightKind::int8, .group = 1};
+        case WeightKind::int4:
+        case WeightKind::int2: return {.kind = WeightKind::int8, .group = 1};
     }
     return stored;
 }

@@ -63,11 +63,11 @@ struct Kernels {
     // Float path, one entry per WeightKind: for every scale group ascending p = 0, p = fma(q[k],
     // x[k], p) for k ascending, then acc = fma(p, s, acc) from acc = 0. Formats without groups are
     // one group (over all columns); unscaled ones have s = 1, i.e. the result is fma(p, 1, 0): p
-    // itself, with -0 made +0. int8/int4 with group 0: one group over all columns with the row's
+    // itself, with -0 made +0. Integers with group 0: one group over all columns with the row's
     // scale. Matrices hold no NaN codes (retile_fp8 refuses them).
     using FloatProduct = void (*)(const MatrixView& weights, FloatRows x, uint32_t row_count,
                                   OutputRows y, uint32_t block_begin, uint32_t block_end);
-    std::array<FloatProduct, 5> float_product{};
+    std::array<FloatProduct, kWeightKinds> float_product{};
 
     // The same walk over a matrix whose scales lie on the reduction axis: scale(block, k) is one
     // float per 16-row block and column, column_scales[block * columns + k]. w = q[k] * s
@@ -80,14 +80,12 @@ struct Kernels {
     ColumnScaledProduct fp8_column_scaled = nullptr;
     ColumnScaledProduct int8_column_scaled = nullptr;
 
-    // Integer path (int8, int4): per group ascending isum = exact int32 sum of w[k]*a[k];
-    // grouped formats: acc = fma(float(isum), s_w[g]*s_a[g], acc);
-    // row formats: acc = fma(float(isum), s_a[g], acc) over groups of 256, and at the end acc *
-    // s_w.
+    // Integer path, one entry per WeightKind, null for floats: per group ascending isum = exact
+    // int32 sum of w[k]*a[k]; grouped formats: acc = fma(float(isum), s_w[g]*s_a[g], acc); row
+    // formats: acc = fma(float(isum), s_a[g], acc) over groups of 256, and at the end acc * s_w.
     using IntegerProduct = void (*)(const MatrixView& weights, QuantizedRows x, uint32_t row_count,
                                     OutputRows y, uint32_t block_begin, uint32_t block_end);
-    IntegerProduct int8_product = nullptr;
-    IntegerProduct int4_product = nullptr;
+    std::array<IntegerProduct, kWeightKinds> integer_product{};
 
     // Quantizes one row of `columns` values in groups of `group`: absmax; below 2^-100: scale 0 and
     // zeros; else inv = 127/absmax (one rounding), q = clamp(round_half_even(x*inv), -127, 127),

@@ -72,8 +72,7 @@ Product integer_product(const TestMatrix& matrix, const TestQuantized& x) {
         rows.values += uint64_t(first_row) * rows.value_stride;
         rows.scales += uint64_t(first_row) * rows.group_stride;
         rows.sums += uint64_t(first_row) * rows.group_stride;
-        const auto entry =
-            matrix.shape.format.kind == WeightKind::int8 ? table.int8_product : table.int4_product;
+        const auto entry = table.integer_product[size_t(matrix.shape.format.kind)];
         entry(matrix.view(), rows, row_count, y, begin, end);
     };
 }
@@ -85,9 +84,13 @@ std::vector<WeightFormat> all_formats() {
         formats.push_back({WeightKind::fp8, group});
         formats.push_back({WeightKind::int8, group});
         formats.push_back({WeightKind::int4, group});
+        formats.push_back({WeightKind::int2, group});
+        for (const WeightKind kind : {WeightKind::int8, WeightKind::int4, WeightKind::int2})
+            formats.push_back({kind, group, ScaleType::f16});
     }
     formats.push_back({WeightKind::int8, 0});
     formats.push_back({WeightKind::int4, 0});
+    formats.push_back({WeightKind::int2, 0});
     return formats;
 }
 
@@ -151,14 +154,17 @@ TEST(IntegerProduct, EqualsReferenceBitForBit) {
 TEST(IntegerProduct, IsExactAtSaturation) {
     for (const WeightFormat format :
          {WeightFormat{WeightKind::int8, 0}, WeightFormat{WeightKind::int8, 512},
-          WeightFormat{WeightKind::int4, 0}, WeightFormat{WeightKind::int4, 512}})
+          WeightFormat{WeightKind::int4, 0}, WeightFormat{WeightKind::int4, 512},
+          WeightFormat{WeightKind::int2, 0}, WeightFormat{WeightKind::int2, 512}})
         for (const bool lowest : {false, true})
             for (const bool alternating : {false, true}) {
                 const TileShape shape{format, 16, 1024};
                 const AlignedBuffer tiles = AlignedBuffer::allocate(shape.total_bytes()).value();
-                const bool int8 = format.kind == WeightKind::int8;
-                const int weight = int8 ? (lowest ? -128 : 127) : (lowest ? -8 : 7);
-                const int byte = int8 ? weight : (weight + 8) * 17;
+                const int half = format.kind == WeightKind::int8   ? 128
+                                 : format.kind == WeightKind::int4 ? 8
+                                                                   : 2;
+                const int weight = lowest ? -half : half - 1;
+                const int byte = half == 128 ? weight : (lowest ? 0 : 0xFF);
                 std::memset(tiles.data(), byte, shape.data_bytes());
                 const std::vector<float> scales(16 * shape.scale_groups(), 1.0F);
                 ASSERT_TRUE(retile_scales(shape, scales, shape.scale_groups(), 0, 1, tiles.data()));
@@ -176,8 +182,8 @@ TEST(IntegerProduct, IsExactAtSaturation) {
                 for (const Isa isa : available_isas()) {
                     const Kernels& table = *kernels_for(isa);
                     std::vector<float> y(16);
-                    (int8 ? table.int8_product : table.int4_product)(
-                        {shape, tiles.data()}, q.rows(), 1, {y.data(), 16}, 0, 1);
+                    table.integer_product[size_t(format.kind)]({shape, tiles.data()}, q.rows(), 1,
+                                                               {y.data(), 16}, 0, 1);
                     for (const float value : y)
                         ASSERT_EQ(value, expected) << to_string(format) << to_string(isa);
                 }

@@ -50,6 +50,7 @@ inline uint32_t random_code(Rng& rng, WeightKind kind) {
             if (choice == 1) return 0x7F;
             return uint32_t(rng.below(256));
         case WeightKind::int4: return choice == 0 ? 0 : uint32_t(rng.below(16));
+        case WeightKind::int2: return uint32_t(rng.below(4));
     }
     return 0;
 }
@@ -61,6 +62,7 @@ inline double decode(WeightKind kind, uint32_t code) {
         case WeightKind::fp8: return double(f8_e4m3_to_f32(uint8_t(code)));
         case WeightKind::int8: return double(int8_t(code));
         case WeightKind::int4: return double(code) - 8;
+        case WeightKind::int2: return double(code) - 2;
     }
     return 0;
 }
@@ -73,6 +75,7 @@ inline Status retile(const TileShape& shape, std::span<const std::byte> source, 
         case WeightKind::fp8: return retile_fp8(shape, source, 0, blocks, out);
         case WeightKind::int8: return retile_int8(shape, source, 0, blocks, out);
         case WeightKind::int4: return retile_int4(shape, 4, source, 0, blocks, out);
+        case WeightKind::int2: return retile_int2(shape, source, 0, blocks, out);
     }
     return {};
 }
@@ -86,23 +89,29 @@ inline TestMatrix random_matrix(Rng& rng, WeightFormat format, uint32_t rows, ui
                       .tiles = AlignedBuffer::allocate(shape.total_bytes() + 64).value()};
     const WeightKind kind = format.kind;
     const uint32_t width = kind == WeightKind::f32 ? 4 : kind == WeightKind::bf16 ? 2 : 1;
-    const uint32_t row_bytes = kind == WeightKind::int4 ? (columns + 1) / 2 : columns * width;
+    const uint32_t bits = kind == WeightKind::int4 ? 4 : kind == WeightKind::int2 ? 2 : 0;
+    const uint32_t row_bytes = bits != 0 ? ceil_div(columns, 8 / bits) : columns * width;
     std::vector<std::byte> source(uint64_t(rows) * row_bytes);
     for (uint32_t r = 0; r < rows; ++r) {
         const bool zero_row = rng.below(9) == 0;
         std::byte* row = source.data() + uint64_t(r) * row_bytes;
         for (uint32_t k = 0; k < columns; ++k) {
-            const uint32_t zero = kind == WeightKind::int4 ? 8 : 0;
+            const uint32_t zero = bits == 0 ? 0 : 1U << (bits - 1);
             const uint32_t code = zero_row ? zero : random_code(rng, kind);
             matrix.cells[uint64_t(r) * columns + k] = decode(kind, code);
-            if (kind == WeightKind::int4) {
-                row[k / 2] |= std::byte(code << (k % 2 * 4));
+            if (bits != 0) {
+                row[k * bits / 8] |= std::byte(code << (k * bits % 8));
             } else {
                 std::memcpy(row + uint64_t(k) * width, &code, width);
             }
         }
     }
-    for (float& scale : matrix.scales) scale = float(rng.uniform() * 0.02 + 0.001);
+    for (float& scale : matrix.scales) {
+        scale = float(rng.uniform() * 0.02 + 0.001);
+        if (format.scales != ScaleType::f16) continue;
+        if (rng.below(4) == 0) scale *= 0x1p-12F;  // subnormal in 16 bits
+        scale = f16_to_f32(f32_to_f16(scale));
+    }
     TileShape filled = shape;
     Status status = retile(filled, source, matrix.tiles.data());
     if (status)

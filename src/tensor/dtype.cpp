@@ -82,6 +82,21 @@ uint16_t f32_to_bf16(float value) {
     return uint16_t((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 }
 
+uint16_t f32_to_f16(float value) {
+    const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    if (std::isnan(value)) return uint16_t(sign | 0x7E00U);
+    const float magnitude = std::fabs(value);
+    if (magnitude >= 65520.0F) return uint16_t(sign | 0x7C00U);
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    const int lowest =
+        std::max(exponent - 1, -14);  // exponent of the leading bit, subnormals share -14
+    // A rounding up to the next power of two carries into the exponent's field by itself.
+    const auto steps = uint32_t(std::nearbyint(std::ldexp(magnitude, 10 - lowest)));
+    const uint32_t code = steps == 0 ? 0 : (uint32_t(lowest + 14) << 10) + steps;
+    return uint16_t(sign | code);
+}
+
 uint8_t f32_to_f8_e4m3(float value) {
     const uint8_t sign = std::signbit(value) ? 0x80 : 0;
     if (std::isnan(value)) return uint8_t(sign | 0x7FU);

@@ -21,6 +21,8 @@ enum class DType : uint8_t { f32, bf16, f16, f8_e4m3, f8_e8m0, u8, i8, i32, i64 
 [[nodiscard]] float f8_e8m0_to_f32(uint8_t bits);
 // Round to nearest, ties to even.
 [[nodiscard]] uint16_t f32_to_bf16(float value);
+// Rounded to nearest even; beyond the range: infinity.
+[[nodiscard]] uint16_t f32_to_f16(float value);
 [[nodiscard]] uint8_t f32_to_f8_e4m3(float value);
 
 }  // namespace colibri

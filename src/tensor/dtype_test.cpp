@@ -78,6 +78,24 @@ TEST(DType, DecodesAllHalfCodes) {
     }
 }
 
+// Goal: encoding binary16 rounds to nearest, ties to even, and overflows to infinity.
+// Method: for every finite code its value, the midpoint to the next one and the floats beside it.
+TEST(DType, RoundsHalvesWithTiesToEven) {
+    for (uint32_t code = 0; code < 0x7C00; ++code) {
+        const float value = f16_to_f32(uint16_t(code));
+        const double next = code + 1 < 0x7C00 ? double(f16_to_f32(uint16_t(code + 1))) : 65536.0;
+        const auto middle = float((double(value) + next) / 2);
+        ASSERT_EQ(f32_to_f16(value), code);
+        ASSERT_EQ(f32_to_f16(-value), 0x8000U + code);
+        ASSERT_EQ(f32_to_f16(middle), code + code % 2) << code;
+        ASSERT_EQ(f32_to_f16(std::nextafter(middle, 0.0F)), code);
+        ASSERT_EQ(f32_to_f16(std::nextafter(middle, HUGE_VALF)), code + 1);
+    }
+    EXPECT_EQ(f32_to_f16(1e9F), 0x7C00U);
+    EXPECT_EQ(f32_to_f16(-HUGE_VALF), 0xFC00U);
+    EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
 // Goal: bf16 is the upper half of a float: decoding is exact, encoding rounds to nearest, ties to
 // even. Method: for a sweep of upper halves, the midpoint to the next one and the floats beside it.
 TEST(DType, RoundsBf16WithTiesToEven) {

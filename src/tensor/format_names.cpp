@@ -8,8 +8,8 @@ namespace colibri {
 namespace {
 
 std::optional<WeightKind> parse_kind(std::string_view text) {
-    for (const WeightKind kind :
-         {WeightKind::f32, WeightKind::bf16, WeightKind::fp8, WeightKind::int8, WeightKind::int4}) {
+    for (const WeightKind kind : {WeightKind::f32, WeightKind::bf16, WeightKind::fp8,
+                                  WeightKind::int8, WeightKind::int4, WeightKind::int2}) {
         const std::string name = to_string(WeightFormat{.kind = kind});
         if (name.substr(0, name.find('-')) == text) return kind;
     }

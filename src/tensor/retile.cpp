@@ -185,6 +185,37 @@ Bytes16 nibble_pairs(const BlockRows& rows, uint32_t columns, uint32_t row, uint
     }
 }
 
+bool fill_int2(const TileShape& shape, const BlockRows& rows, std::byte* out) {
+    const uint32_t padded = shape.padded_columns();
+    const uint32_t group = shape.group_columns();
+    for (uint32_t first = 0; first < padded; first += group) {
+        const uint32_t quarter = std::min(group, padded - first) / 4;
+        std::byte* bytes = out + uint64_t(first) / 4 * kTileRows;
+        for (uint32_t c = 0; c < quarter; ++c)
+            for (uint32_t row = 0; row < kTileRows; ++row) {
+                uint32_t byte = 0;
+                for (uint32_t part = 0; part < 4; ++part) {
+                    const uint32_t column = first + part * quarter + c;
+                    // packed_code widens to the offset of nibbles.
+                    byte |= (packed_code<2>(rows, shape.columns, row, column) - 6U) << (2 * part);
+                }
+                bytes[(uint64_t(c / 4) * kTileRows + row) * 4 + c % 4] = std::byte(byte);
+            }
+    }
+    return true;
+}
+
+// False when the value is not exact in this type.
+bool store_scale(ScaleType type, float value, uint64_t index, std::byte* scales) {
+    if (type == ScaleType::f32) {
+        std::memcpy(scales + index * sizeof value, &value, sizeof value);
+        return true;
+    }
+    const uint16_t bits = f32_to_f16(value);
+    std::memcpy(scales + index * sizeof bits, &bits, sizeof bits);
+    return f16_to_f32(bits) == value;
+}
+
 template <uint32_t kBits>
 bool fill_int4(const TileShape& shape, const BlockRows& rows, std::byte* out) {
     const uint32_t padded = shape.padded_columns();
@@ -333,6 +364,15 @@ Status retile_int4(const TileShape& shape, uint32_t bits, std::span<const std::b
         [](const BlockRows&, uint32_t) { return Status{}; });
 }
 
+Status retile_int2(const TileShape& shape, std::span<const std::byte> source, uint32_t block_begin,
+                   uint32_t block_end, std::byte* out) {
+    CHECK(shape.format.kind == WeightKind::int2);
+    return each_block(
+        {shape, source, ceil_div(shape.columns, 4U), block_begin, block_end}, out,
+        [&](const BlockRows& rows, std::byte* to) { return fill_int2(shape, rows, to); },
+        [](const BlockRows&, uint32_t) { return Status{}; });
+}
+
 Status retile_scales(const TileShape& shape, std::span<const float> source, uint32_t source_groups,
                      uint32_t first_row, uint32_t row_divisor, std::byte* out) {
     const uint32_t groups = shape.scale_groups();
@@ -343,15 +383,18 @@ Status retile_scales(const TileShape& shape, std::span<const float> source, uint
         return fail(ErrorKind::corrupt,
                     fmt::format("found {} scales in rows of {}, expected at least {} rows of {}",
                                 source.size(), source_groups, last_row + 1, groups));
-    auto* scales = reinterpret_cast<float*>(out + shape.data_bytes());
+    std::byte* scales = out + shape.data_bytes();
     for (uint32_t row = 0; row < shape.blocks() * kTileRows; ++row) {
-        float* to = scales + uint64_t(row / kTileRows) * groups * kTileRows + row % kTileRows;
+        const uint64_t first = uint64_t(row / kTileRows) * groups * kTileRows + row % kTileRows;
         const uint64_t source_row = (uint64_t(first_row) + row) / row_divisor;
         for (uint32_t g = 0; g < groups; ++g) {
             const float value = row < shape.rows ? source[source_row * source_groups + g] : 0.0F;
             if (!std::isfinite(value))
                 return not_finite(uint32_t(source_row), g, fmt::format("scale {}", value));
-            to[uint64_t(g) * kTileRows] = value;
+            if (!store_scale(shape.format.scales, value, first + uint64_t(g) * kTileRows, scales))
+                return fail(ErrorKind::corrupt,
+                            fmt::format("scale {} at row {}, group {} is not exact in 16 bits",
+                                        value, source_row, g));
         }
     }
     return {};

@@ -39,11 +39,15 @@ namespace colibri {
                                  std::span<const std::byte> source, uint32_t block_begin,
                                  uint32_t block_end, std::byte* out);
 
+// int2 shape from packed rows [rows, ceil(columns/4)], 4 values a byte, lowest bits first, value+2.
+[[nodiscard]] Status retile_int2(const TileShape& shape, std::span<const std::byte> source,
+                                 uint32_t block_begin, uint32_t block_end, std::byte* out);
+
 // Scales, all blocks at once. `scale(row, group)` = source[(first_row + row) / row_divisor *
 // source_groups + group]: per-row scales have row_divisor 1; FP8 blocks of 128x128 have row_divisor
 // 128 and first_row the row of the stored tensor at which this matrix begins (a slice of a larger
 // tensor keeps its place in the block grid). Padding rows get 0. Errors: corrupt when a scale is
-// not finite or out of `source`'s bounds.
+// not finite, not exact in the shape's scale type, or out of `source`'s bounds.
 [[nodiscard]] Status retile_scales(const TileShape& shape, std::span<const float> source,
                                    uint32_t source_groups, uint32_t first_row, uint32_t row_divisor,
                                    std::byte* out);

@@ -193,7 +193,7 @@ TEST(Retile, PlacesScales) {
                 for (uint32_t g = 0; g < 3; ++g) {
                     const float expected =
                         row < 171 ? source[(first_row + row) / divisor * source_groups + g] : 0.0F;
-                    ASSERT_EQ(view.scales()[(row / 16 * 3 + g) * 16 + row % 16], expected);
+                    ASSERT_EQ(view.scale((row / 16 * 3 + g) * 16 + row % 16), expected);
                 }
         }
 }

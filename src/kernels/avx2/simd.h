@@ -185,6 +185,10 @@ struct Simd {
     COLIBRI_SIMD Float float_of(Int bits) {
         return {_mm256_castsi256_ps(bits.lo), _mm256_castsi256_ps(bits.hi)};
     }
+    COLIBRI_SIMD Float load_f16(const void* p) {
+        const auto* q = static_cast<const __m128i*>(p);
+        return {_mm256_cvtph_ps(_mm_loadu_si128(q)), _mm256_cvtph_ps(_mm_loadu_si128(q + 1))};
+    }
     COLIBRI_SIMD Float load_bf16(const void* p) {
         const auto* q = static_cast<const __m128i*>(p);
         return float_of(shift_left<16>({_mm256_cvtepu16_epi32(_mm_loadu_si128(q)),
@@ -285,10 +289,12 @@ struct Simd {
     // A Partial is 32 int16 sums of two products, each within 2 * 15 * 127 = 3810.
     using Partial = Int;
     static constexpr uint32_t kPartialProducts = 8;
-    COLIBRI_SIMD Bytes low_nibbles(Bytes v) { return and_bits(v, broadcast_int(0x0F0F0F0F)); }
-    COLIBRI_SIMD Bytes high_nibbles(Bytes v) {
-        return and_bits({_mm256_srli_epi16(v.lo, 4), _mm256_srli_epi16(v.hi, 4)},
-                        broadcast_int(0x0F0F0F0F));
+    // Part kPart of every byte, kBits wide.
+    template <int kBits, int kPart>
+    COLIBRI_SIMD Bytes unpack(Bytes v) {
+        const Int mask = broadcast_int(0x01010101 * ((1 << kBits) - 1));
+        if constexpr (kPart == 0) return and_bits(v, mask);
+        return and_bits(shift_right<kBits * kPart>(v), mask);
     }
     COLIBRI_SIMD Partial zero_partial() { return zero_int(); }
     COLIBRI_SIMD Partial dot_nibbles(Partial partial, Bytes nibbles, Bytes activations) {

@@ -110,6 +110,9 @@ struct Simd {
     COLIBRI_SIMD Int to_int(Float a) { return _mm512_cvtps_epi32(a); }  // ties to even, |a| < 2^31
     COLIBRI_SIMD Int bits_of(Float a) { return _mm512_castps_si512(a); }
     COLIBRI_SIMD Float float_of(Int bits) { return _mm512_castsi512_ps(bits); }
+    COLIBRI_SIMD Float load_f16(const void* p) {
+        return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+    }
     COLIBRI_SIMD Float load_bf16(const void* p) {
         const __m256i raw = _mm256_loadu_si256(static_cast<const __m256i*>(p));
         return float_of(_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16));
@@ -222,13 +225,14 @@ struct Simd {
     COLIBRI_SIMD Int dot_int8(Int sum, Bytes weights, Bytes activations) {
         return dot(sum, weights, activations);
     }
-    // Nibbles 0 to 15 by activations; a Partial holds kPartialProducts of them before it must be
-    // added to a sum.
+    // Parts of bytes (unpack: part kPart, kBits wide), 0 to 15, by activations; a Partial holds
+    // kPartialProducts of them before it must be added to a sum.
     using Partial = Int;
     static constexpr uint32_t kPartialProducts = 1U << 16;
-    COLIBRI_SIMD Bytes low_nibbles(Bytes v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
-    COLIBRI_SIMD Bytes high_nibbles(Bytes v) {
-        return _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15));
+    template <int kBits, int kPart>
+    COLIBRI_SIMD Bytes unpack(Bytes v) {
+        const Bytes mask = _mm512_set1_epi8((1 << kBits) - 1);
+        return _mm512_and_si512(kPart == 0 ? v : _mm512_srli_epi16(v, kBits * kPart), mask);
     }
     COLIBRI_SIMD Partial zero_partial() { return zero_int(); }
     COLIBRI_SIMD Partial dot_nibbles(Partial partial, Bytes nibbles, Bytes activations) {

@@ -9,13 +9,15 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/generic/scales.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernels.h"
 
 namespace colibri::generic {
 
 // Four neighboring columns of a block, each as sixteen floats: how a kind stores them.
-template <class S, WeightKind kKind, bool kHighNibbles = false>
+// kPart: which half or quarter of its group a packed kind is read for.
+template <class S, WeightKind kKind, int kPart = 0>
 struct Quad;
 
 template <class S>
@@ -67,15 +69,27 @@ struct Quad<S, WeightKind::int8> {
     }
 };
 
-template <class S, bool kHighNibbles>
-struct Quad<S, WeightKind::int4, kHighNibbles> {
+template <class S, int kPart>
+struct Quad<S, WeightKind::int4, kPart> {
     static constexpr size_t kBytes = 64;
     template <int kColumn>
     COLIBRI_SIMD typename S::Float column(const std::byte* quad) {
-        constexpr int kShift = 8 * kColumn + (kHighNibbles ? 4 : 0);
+        constexpr int kShift = 8 * kColumn + 4 * kPart;
         const typename S::Int nibble =
             S::and_bits(S::template shift_right<kShift>(S::load_int(quad)), S::broadcast_int(15));
         return S::to_float(S::sub_int(nibble, S::broadcast_int(8)));
+    }
+};
+
+template <class S, int kPart>
+struct Quad<S, WeightKind::int2, kPart> {
+    static constexpr size_t kBytes = 64;
+    template <int kColumn>
+    COLIBRI_SIMD typename S::Float column(const std::byte* quad) {
+        constexpr int kShift = 8 * kColumn + 2 * kPart;
+        const typename S::Int code =
+            S::and_bits(S::template shift_right<kShift>(S::load_int(quad)), S::broadcast_int(3));
+        return S::to_float(S::sub_int(code, S::broadcast_int(2)));
     }
 };
 
@@ -106,11 +120,12 @@ struct Run {
     const float* x = nullptr;            // activations of the first column, rows kCopyStride apart
     uint32_t columns = 0;
     const float* column_scales = nullptr;  // of the first block, or null
-    size_t column_scale_stride = 0;  // floats from a block's column scales to the next block's
-    bool starts = false;             // the group: chains start at 0
-    bool ends = false;               // the group: chains are scaled and added to acc
-    const float* scales = nullptr;   // the group's, for the first block; null means 1
-    size_t scale_stride = 0;         // floats from a block's scales to the next block's
+    size_t column_scale_stride = 0;     // floats from a block's column scales to the next block's
+    bool starts = false;                // the group: chains start at 0
+    bool ends = false;                  // the group: chains are scaled and added to acc
+    const std::byte* scales = nullptr;  // the group's, for the first block; null means 1
+    ScaleType scale_type = ScaleType::f32;
+    size_t scale_stride = 0;  // bytes from a block's scales to the next block's
 };
 
 template <class S, class Q, int kBlocks, int kRows, bool kColumnScales, int kColumn>
@@ -169,9 +184,10 @@ template <class S, class Q, int kBlocks, int kRows, bool kColumnScales>
     if (tail > 2) add_column<S, Q, kBlocks, kRows, kColumnScales, 2>(run, quad, x, scales, sums);
 
     unroll<kBlocks>([&](auto b) COLIBRI_STEP {
-        const auto scale = run.scales == nullptr
-                               ? S::broadcast(1.0F)
-                               : S::load(run.scales + size_t(b) * run.scale_stride);
+        const auto scale =
+            run.scales == nullptr
+                ? S::broadcast(1.0F)
+                : load_scales<S>(run.scales + size_t(b) * run.scale_stride, run.scale_type);
         unroll<kRows>([&](auto r) COLIBRI_STEP {
             const size_t place = size_t(b * kRows + r) * S::kLanes;
             if (run.ends) {
@@ -213,6 +229,8 @@ class FloatTile {
     static constexpr bool kColumnScales = kReading == Reading::column_scaled;
     static constexpr bool kScaled = kReading == Reading::scaled;
     static constexpr bool kCopies = kRows > 1 || kScaled;
+    static constexpr bool kPacked = kKind == WeightKind::int4 || kKind == WeightKind::int2;
+    static constexpr uint32_t kParts = kKind == WeightKind::int2 ? 4 : 2;  // of a packed group
 
     static constexpr int kBlocks = float_tile_blocks<S>(kRows);
     static constexpr uint32_t kLanes = kTileRows;
@@ -240,8 +258,8 @@ public:
 
 private:
     void add_group() {
-        if constexpr (kKind == WeightKind::int4 && !kColumnScales) {
-            add_nibbles();
+        if constexpr (kPacked && !kColumnScales) {
+            add_packed();
         } else {
             using Cells = std::conditional_t<kKind == WeightKind::int8 && kColumnScales,
                                              ByteCells<S>, Quad<S, kKind>>;
@@ -250,20 +268,23 @@ private:
         }
     }
 
-    // One scale may cover several groups of nibbles (row formats); each is its low half, then its
-    // high half.
-    void add_nibbles() {
+    // One scale may cover several groups of packed columns (row formats); each is its halves or
+    // quarters one after the other.
+    void add_packed() {
         const TileShape& shape = task_.weights->shape;
         const uint32_t group = shape.group_columns();
         const uint32_t padded = shape.padded_columns();
         const uint32_t end = group_end_;
         for (uint32_t first = group_begin_; first < end; first += group) {
-            const uint32_t half = (padded - first < group ? padded - first : group) / 2;
-            const uint32_t middle = first + half < end ? first + half : end;
+            const uint32_t width = padded - first < group ? padded - first : group;
             const uint32_t last = end - first < group ? end : first + group;
-            const size_t offset = size_t(first) * kTileRows / 2;
-            add_span<Quad<S, WeightKind::int4, false>>(first, middle, offset);
-            add_span<Quad<S, WeightKind::int4, true>>(middle, last, offset);
+            const size_t offset = size_t(first) * kTileRows / kParts;
+            unroll<kParts>([&](auto part) {
+                const uint32_t from = first + uint32_t(part) * (width / kParts);
+                const uint32_t to = from + width / kParts;
+                if (from < last)
+                    add_span<Quad<S, kKind, int(part)>>(from, to < last ? to : last, offset);
+            });
         }
     }
 
@@ -307,9 +328,11 @@ private:
             run.column_scale_stride = shape.columns;
             run.column_scales = task_.column_scales + size_t(begin_ + b) * shape.columns + column;
         } else if (shape.scale_groups() != 0) {
-            run.scale_stride = size_t(shape.scale_groups()) * kTileRows;
+            const size_t group_bytes = size_t(kTileRows) * shape.scale_size();
+            run.scale_type = shape.format.scales;
+            run.scale_stride = shape.scale_groups() * group_bytes;
             run.scales = task_.weights->scales() + size_t(begin_ + b) * run.scale_stride +
-                         size_t(group_) * kTileRows;
+                         group_ * group_bytes;
         }
         return run;
     }

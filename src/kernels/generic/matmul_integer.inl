@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/generic/scales.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernels.h"
 
@@ -35,9 +36,10 @@ template <class S, WeightKind kKind, int kBlocks, int kRows>
 class IntegerTile {
     using Float = typename S::Float;
     using Int = typename S::Int;
-    static constexpr bool kNibbles = kKind == WeightKind::int4;
+    // Columns that a byte holds.
+    static constexpr int kParts = kKind == WeightKind::int4 ? 2 : kKind == WeightKind::int2 ? 4 : 1;
     // What one unit of activation adds to a sum beyond its product with the weight.
-    static constexpr int32_t kOffset = kNibbles ? 8 : S::kInt8Offset;
+    static constexpr int32_t kOffset = kParts == 2 ? 8 : kParts == 4 ? 2 : S::kInt8Offset;
     // Sums side by side for one output, so that one need not wait for the other.
     static constexpr int kChains = kBlocks * kRows == 1 ? 2 : 1;
     // Far enough for the memory, near enough for the first-level cache.
@@ -77,8 +79,8 @@ private:
                 isum[b][r] = kOffset == 0 ? S::zero_int()
                                           : S::broadcast_int(-kOffset * sums_[group_place(r, g)]);
             });
-            if constexpr (kNibbles) {
-                add_nibbles(begin, width, isum);
+            if constexpr (kParts > 1) {
+                add_packed(begin, width, isum);
             } else {
                 add_bytes(begin, width, isum);
             }
@@ -135,26 +137,26 @@ private:
         });
     }
 
-    // [low nibbles, high nibbles] or all in the first.
+    // [even parts of the bytes, odd parts] or all in the first.
     using Partials = typename S::Partial[kChains][kBlocks][kRows];
 
-    [[gnu::always_inline]] void add_nibbles(uint32_t begin, uint32_t width,
-                                            Int (&isum)[kBlocks][kRows]) const {
-        const uint32_t half = width / 2;
-        const std::byte* pair = data_ + size_t(begin) * kTileRows / 2;
+    [[gnu::always_inline]] void add_packed(uint32_t begin, uint32_t width,
+                                           Int (&isum)[kBlocks][kRows]) const {
+        const uint32_t part_columns = width / kParts;
+        const std::byte* bytes = data_ + size_t(begin) * kTileRows / kParts;
         const int8_t* values = values_ + begin;
-        constexpr uint32_t kPairsMax = S::kPartialProducts / 2;
-        for (uint32_t left = half / 4; left != 0;) {
-            const uint32_t pairs = left < kPairsMax ? left : kPairsMax;
-            left -= pairs;
+        constexpr uint32_t kStepsMax = S::kPartialProducts / kParts;
+        for (uint32_t left = part_columns / 4; left != 0;) {
+            const uint32_t steps = left < kStepsMax ? left : kStepsMax;
+            left -= steps;
             Partials partial;
             unroll<kChains>([&](auto c) COLIBRI_STEP {
                 each_cell([&](auto b, auto r)
                               COLIBRI_STEP { partial[c][b][r] = S::zero_partial(); });
             });
-            for (uint32_t i = 0; i < pairs; ++i) {
-                add_pair(pair, values, half, partial);
-                pair += 64;
+            for (uint32_t i = 0; i < steps; ++i) {
+                add_step(bytes, values, part_columns, partial);
+                bytes += 64;
                 values += 4;
             }
             unroll<kChains>([&](auto c) COLIBRI_STEP {
@@ -165,23 +167,23 @@ private:
         }
     }
 
-    [[gnu::always_inline]] void add_pair(const std::byte* pair, const int8_t* values, uint32_t half,
-                                         Partials& partial) const {
-        typename S::Bytes weights[kBlocks];
-        unroll<kBlocks>([&](auto b) COLIBRI_STEP {
-            weights[b] = S::low_nibbles(S::load_int(pair + size_t(b) * block_stride_));
-            prefetch(pair + size_t(b) * block_stride_);
+    // 64 bytes of each block: four columns of each part.
+    [[gnu::always_inline]] void add_step(const std::byte* bytes, const int8_t* values,
+                                         uint32_t part_columns, Partials& partial) const {
+        unroll<kBlocks>([&](auto b) COLIBRI_STEP { prefetch(bytes + size_t(b) * block_stride_); });
+        unroll<kParts>([&](auto part) COLIBRI_STEP {
+            typename S::Bytes weights[kBlocks];
+            unroll<kBlocks>([&](auto b) COLIBRI_STEP {
+                weights[b] = S::template unpack<8 / kParts, int(part)>(
+                    S::load_int(bytes + size_t(b) * block_stride_));
+            });
+            add_part(weights, values + uint32_t(part) * part_columns, partial[int(part) % kChains]);
         });
-        add_nibble_quads(weights, values, partial[0]);
-        unroll<kBlocks>([&](auto b) COLIBRI_STEP {
-            weights[b] = S::high_nibbles(S::load_int(pair + size_t(b) * block_stride_));
-        });
-        add_nibble_quads(weights, values + half, partial[kChains - 1]);
     }
 
-    [[gnu::always_inline]] void add_nibble_quads(
-        const typename S::Bytes (&weights)[kBlocks], const int8_t* values,
-        typename S::Partial (&partial)[kBlocks][kRows]) const {
+    [[gnu::always_inline]] void add_part(const typename S::Bytes (&weights)[kBlocks],
+                                         const int8_t* values,
+                                         typename S::Partial (&partial)[kBlocks][kRows]) const {
         unroll<kRows>([&](auto r) COLIBRI_STEP {
             const auto activations = S::broadcast_quad(values + value_place(r));
             unroll<kBlocks>([&](auto b) COLIBRI_STEP {
@@ -195,8 +197,7 @@ private:
                                      Float (&acc)[kBlocks][kRows]) const {
         unroll<kBlocks>([&](auto b) COLIBRI_STEP {
             Float weight_scale = S::zero();
-            if constexpr (!kPerRow)
-                weight_scale = S::load(task_.weights->scales() + scale_place(b, group));
+            if constexpr (!kPerRow) weight_scale = scales_at(b, group);
             unroll<kRows>([&](auto r) COLIBRI_STEP {
                 Float scale = S::broadcast(scales_[group_place(r, group)]);
                 if constexpr (!kPerRow) scale = S::mul(weight_scale, scale);
@@ -209,8 +210,7 @@ private:
     [[gnu::always_inline]] void store(int b, int r, Float value) const {
         const uint32_t first = (block_ + uint32_t(b)) * kTileRows;
         const uint32_t left = shape_.rows - first;
-        if constexpr (kPerRow)
-            value = S::mul(value, S::load(task_.weights->scales() + scale_place(b, 0)));
+        if constexpr (kPerRow) value = S::mul(value, scales_at(b, 0));
         float* y = y_ + size_t(r) * task_.y.stride + first;
         if (left >= kTileRows) {
             S::store(y, value);
@@ -223,8 +223,10 @@ private:
     [[nodiscard]] size_t group_place(int row, uint32_t group) const {
         return size_t(row) * task_.x.group_stride + group;
     }
-    [[nodiscard]] size_t scale_place(int block, uint32_t group) const {
-        return (size_t(block_ + uint32_t(block)) * shape_.scale_groups() + group) * kTileRows;
+    [[nodiscard, gnu::always_inline]] Float scales_at(int block, uint32_t group) const {
+        const size_t place = size_t(block_ + uint32_t(block)) * shape_.scale_groups() + group;
+        return load_scales<S>(task_.weights->scales() + place * kTileRows * shape_.scale_size(),
+                              shape_.format.scales);
     }
 
     const IntegerTask& task_;

@@ -10,7 +10,8 @@ void set_float_product_entries(Kernels& table) {
                            generic::float_product<Simd, WeightKind::bf16>,
                            generic::float_product<Simd, WeightKind::fp8>,
                            generic::float_product<Simd, WeightKind::int8>,
-                           generic::float_product<Simd, WeightKind::int4>};
+                           generic::float_product<Simd, WeightKind::int4>,
+                           generic::float_product<Simd, WeightKind::int2>};
     table.fp8_column_scaled = generic::column_scaled_product<Simd, WeightKind::fp8>;
     table.int8_column_scaled = generic::column_scaled_product<Simd, WeightKind::int8>;
 }

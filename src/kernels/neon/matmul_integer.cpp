@@ -6,8 +6,12 @@
 namespace colibri::neon {
 
 void set_integer_product_entries(Kernels& table) {
-    table.int8_product = generic::integer_product<Simd, WeightKind::int8>;
-    table.int4_product = generic::integer_product<Simd, WeightKind::int4>;
+    table.integer_product[size_t(WeightKind::int8)] =
+        generic::integer_product<Simd, WeightKind::int8>;
+    table.integer_product[size_t(WeightKind::int4)] =
+        generic::integer_product<Simd, WeightKind::int4>;
+    table.integer_product[size_t(WeightKind::int2)] =
+        generic::integer_product<Simd, WeightKind::int2>;
 }
 
 }  // namespace colibri::neon

@@ -204,6 +204,12 @@ struct Simd {
         return {vreinterpretq_f32_s32(x.a), vreinterpretq_f32_s32(x.b), vreinterpretq_f32_s32(x.c),
                 vreinterpretq_f32_s32(x.d)};
     }
+    COLIBRI_SIMD Float load_f16(const void* p) {
+        const float16x8_t lo = vreinterpretq_f16_u16(load_words(p));
+        const float16x8_t hi = vreinterpretq_f16_u16(load_words(static_cast<const char*>(p) + 16));
+        return {vcvt_f32_f16(vget_low_f16(lo)), vcvt_high_f32_f16(lo),
+                vcvt_f32_f16(vget_low_f16(hi)), vcvt_high_f32_f16(hi)};
+    }
     COLIBRI_SIMD Float load_bf16(const void* p) {
         const uint16x8_t lo = load_words(p);
         const uint16x8_t hi = load_words(static_cast<const char*>(p) + 16);
@@ -275,8 +281,13 @@ struct Simd {
     }
     using Partial = Int;
     static constexpr uint32_t kPartialProducts = 1U << 16;
-    COLIBRI_SIMD Bytes low_nibbles(Bytes v) { return and_bits(v, broadcast_int(0x0F0F0F0F)); }
-    COLIBRI_SIMD Bytes high_nibbles(Bytes v) { return low_nibbles(shift_right<4>(v)); }
+    // Part kPart of every byte, kBits wide.
+    template <int kBits, int kPart>
+    COLIBRI_SIMD Bytes unpack(Bytes v) {
+        const Int mask = broadcast_int(0x01010101 * ((1 << kBits) - 1));
+        if constexpr (kPart == 0) return and_bits(v, mask);
+        return and_bits(shift_right<kBits * kPart>(v), mask);
+    }
     COLIBRI_SIMD Partial zero_partial() { return zero_int(); }
     COLIBRI_SIMD Partial dot_nibbles(Partial partial, Bytes nibbles, Bytes activations) {
         return dot_int8(partial, nibbles, activations);

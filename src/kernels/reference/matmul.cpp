@@ -19,24 +19,26 @@ int32_t int8_cell(const std::byte* block, uint32_t lane, uint32_t column) {
     return byte_at(block, (uint64_t(column / 4) * kTileRows + lane) * 4 + column % 4);
 }
 
-// The low nibbles of a group hold its first half, the high ones its second.
-int32_t int4_cell(const TileShape& shape, const std::byte* block, uint32_t lane, uint32_t column) {
+// A byte holds one column of each half (int4) or quarter (int2) of its group, lowest bits first.
+int32_t packed_cell(const TileShape& shape, const std::byte* block, uint32_t lane,
+                    uint32_t column) {
     const uint32_t group = shape.group_columns();
     const uint32_t first = column / group * group;
-    const uint32_t half = std::min(group, shape.padded_columns() - first) / 2;
-    const uint32_t within = column - first;
-    const bool high = within >= half;
-    const uint32_t place = high ? within - half : within;
-    const uint64_t offset =
-        uint64_t(first) * kTileRows / 2 + (uint64_t(place / 4) * kTileRows + lane) * 4 + place % 4;
-    const auto byte = uint32_t(block[offset]);
-    return int32_t(high ? byte >> 4 : byte & 15U) - 8;
+    const uint32_t bits = shape.format.kind == WeightKind::int4 ? 4 : 2;
+    const uint32_t parts = 8 / bits;
+    const uint32_t part_columns = std::min(group, shape.padded_columns() - first) / parts;
+    const uint32_t part = (column - first) / part_columns;
+    const uint32_t place = (column - first) % part_columns;
+    const uint64_t offset = uint64_t(first) / parts * kTileRows +
+                            (uint64_t(place / 4) * kTileRows + lane) * 4 + place % 4;
+    const uint32_t code = uint32_t(block[offset]) >> (part * bits) & ((1U << bits) - 1);
+    return int32_t(code) - (1 << (bits - 1));
 }
 
 int32_t integer_cell(const TileShape& shape, const std::byte* block, uint32_t lane,
                      uint32_t column) {
     return shape.format.kind == WeightKind::int8 ? int8_cell(block, lane, column)
-                                                 : int4_cell(shape, block, lane, column);
+                                                 : packed_cell(shape, block, lane, column);
 }
 
 // The value of a cell, before any scale.
@@ -57,7 +59,8 @@ float cell(const MatrixView& weights, uint32_t block, uint32_t lane, uint32_t co
         }
         case WeightKind::fp8: return f8_e4m3_to_f32(uint8_t(data[index]));
         case WeightKind::int8:
-        case WeightKind::int4: return float(integer_cell(shape, data, lane, column));
+        case WeightKind::int4:
+        case WeightKind::int2: return float(integer_cell(shape, data, lane, column));
     }
     return 0;
 }
@@ -66,7 +69,7 @@ float cell(const MatrixView& weights, uint32_t block, uint32_t lane, uint32_t co
 float scale_of(const MatrixView& weights, uint32_t block, uint32_t lane, uint32_t group) {
     const uint32_t groups = weights.shape.scale_groups();
     if (groups == 0) return 1.0F;
-    return weights.scales()[(uint64_t(block) * groups + group) * kTileRows + lane];
+    return weights.scale((uint64_t(block) * groups + group) * kTileRows + lane);
 }
 
 template <class Output>
@@ -153,8 +156,8 @@ void set_float_product_entries(Kernels& table) {
 }
 
 void set_integer_product_entries(Kernels& table) {
-    table.int8_product = integer_product;
-    table.int4_product = integer_product;
+    for (const WeightKind kind : {WeightKind::int8, WeightKind::int4, WeightKind::int2})
+        table.integer_product[size_t(kind)] = integer_product;
 }
 
 }  // namespace colibri::reference
