@@ -30,6 +30,7 @@ Coding coding_of(WeightKind kind) {
         case WeightKind::fp8: return Coding::f8_e4m3;
         case WeightKind::int8: return Coding::int8;
         case WeightKind::int4: return Coding::int4;
+        case WeightKind::int2: return Coding::int2;
     }
     return Coding::f32;
 }
@@ -41,6 +42,7 @@ uint64_t row_bytes_of(WeightKind kind, uint64_t columns) {
         case WeightKind::fp8:
         case WeightKind::int8: return columns;
         case WeightKind::int4: return ceil_div(columns, uint64_t(2));
+        case WeightKind::int2: return ceil_div(columns, uint64_t(4));
     }
     return 0;
 }
@@ -67,6 +69,12 @@ void pack_int4(std::span<const int8_t> codes, std::byte* out) {
     for (size_t i = 0; i < pairs; ++i)
         out[i] = std::byte(uint8_t((codes[2 * i] + 8) | (codes[2 * i + 1] + 8) << 4));
     if (codes.size() % 2 != 0) out[pairs] = std::byte(uint8_t(codes.back() + 8));
+}
+
+void pack_int2(std::span<const int8_t> codes, std::byte* out) {
+    std::fill_n(out, ceil_div(codes.size(), size_t(4)), std::byte(0));
+    for (size_t i = 0; i < codes.size(); ++i)
+        out[i / 4] |= std::byte(uint8_t((codes[i] + 2) << (i % 4 * 2)));
 }
 
 class Recoder {
@@ -124,6 +132,10 @@ private:
             case WeightKind::int4:
                 quantize_row(format_, search_, values_, importance_, codes_, scales);
                 pack_int4(codes_, bytes);
+                return;
+            case WeightKind::int2:
+                quantize_row(format_, search_, values_, importance_, codes_, scales);
+                pack_int2(codes_, bytes);
                 return;
         }
     }

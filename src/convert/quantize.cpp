@@ -59,6 +59,7 @@ Range range_of(WeightKind kind) {
     switch (kind) {
         case WeightKind::int8: return {-127, 127};
         case WeightKind::int4: return {-8, 7};
+        case WeightKind::int2: return {-2, 1};
         case WeightKind::f32:
         case WeightKind::bf16:
         case WeightKind::fp8: break;
@@ -109,7 +110,7 @@ COLIBRI_INLINE float extreme(const Group& group) {
 }
 
 float nearest_scale(float x, WeightKind kind) {
-    return std::fabs(x) / range_of(kind).high;
+    return kind == WeightKind::int2 ? -x / 2 : std::fabs(x) / range_of(kind).high;
 }
 
 // Where the search looks: the extreme value becomes code `at`, for `at` from first to last.
@@ -120,6 +121,7 @@ struct Candidates {
 
 // Both ends: asymmetric formats reach one code further with the other sign.
 Candidates candidates_of(WeightKind kind) {
+    if (kind == WeightKind::int2) return {.first = 0.6F, .step = 0.1F, .count = 18};
     return kind == WeightKind::int8 ? Candidates{.first = 124, .step = 1, .count = 6}
                                     : Candidates{.first = 5, .step = 0.2F, .count = 18};
 }
@@ -133,7 +135,7 @@ COLIBRI_INLINE float searched_scale(const Group& group, float x, WeightKind kind
     // Sums of enormous weights overflow; then the scale stays as it is.
     if (!std::isfinite(start.xq)) return best_scale;
     double best = start.qq > 0 ? double(start.xq) * start.xq / start.qq : 0;
-    if (start.qq > 0 && start.xq > 0) best_scale = start.xq / start.qq;
+    if (start.qq > 0 && start.xq != 0) best_scale = start.xq / start.qq;
     const int signs = range.low == -range.high ? 1 : 2;
     for (int sign = 0; sign < signs; ++sign)
         for (uint32_t i = 0; i < list.count; ++i) {

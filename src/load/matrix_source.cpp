@@ -305,7 +305,10 @@ Status retile_data(const MatrixSource& source, std::span<const std::byte> raw, u
         case Coding::f8_e4m3: return retile_fp8(source.shape, raw, block_begin, block_end, out);
         case Coding::int8: return retile_int8(source.shape, raw, block_begin, block_end, out);
         case Coding::int4: return retile_int4(source.shape, 4, raw, block_begin, block_end, out);
-        case Coding::int2: return retile_int4(source.shape, 2, raw, block_begin, block_end, out);
+        case Coding::int2:
+            if (source.shape.format.kind == WeightKind::int2)
+                return retile_int2(source.shape, raw, block_begin, block_end, out);
+            return retile_int4(source.shape, 2, raw, block_begin, block_end, out);
     }
     return {};
 }

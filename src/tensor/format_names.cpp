@@ -32,6 +32,7 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text) {
             format.group % 8 != 0 || format.group > kGroupMax)
             return std::nullopt;
     }
+    if (format.kind == WeightKind::int2 && format.group % 16 != 0) return std::nullopt;
     // One spelling for each format.
     if (to_string(format) != text) return std::nullopt;
     const bool scaled = is_integer(format.kind) || format.kind == WeightKind::fp8;
