@@ -195,7 +195,8 @@ void add_stored(const Checkpoint& checkpoint, const ExpertLayer& layer, LandingL
                            .extents = {{.file = extent->file,
                                         .offset = extent->offset,
                                         .size_bytes = extent->size_bytes}},
-                           .slot_class = layer.slot_class});
+                           .slot_class = layer.slot_class,
+                           .in_place = true});
     }
 }
 

@@ -25,7 +25,8 @@ constexpr uint64_t kTensorTableBytes = 256;
 constexpr uint32_t kDefaultContext = 4096;
 // Reads in flight: enough to keep a drive busy, within a few large experts.
 constexpr uint64_t kStagingTarget = 32 * kMiB;
-constexpr uint32_t kRingSlots = 4;
+constexpr uint32_t kRingSlotsMin = 4;
+constexpr uint32_t kRingSlotsMax = 16;
 
 // Everything known before weights are read.
 struct Opened {
@@ -116,6 +117,16 @@ std::vector<std::shared_ptr<const File>> expert_files(const Checkpoint& checkpoi
     return files;
 }
 
+// Experts read in place need no staging: the ring itself holds a scan's reads in flight.
+uint32_t ring_slots_of(const BoundModel& bound, const std::vector<ExpertSource>& experts) {
+    const bool in_place = std::any_of(experts.begin(), experts.end(),
+                                      [](const ExpertSource& source) { return source.in_place; });
+    uint64_t largest = 1;
+    for (const uint64_t bytes : bound.slot_class_bytes) largest = std::max(largest, bytes);
+    if (!in_place) return kRingSlotsMin;
+    return uint32_t(std::clamp<uint64_t>(kStagingTarget / largest, kRingSlotsMin, kRingSlotsMax));
+}
+
 StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound,
                          std::vector<ExpertSource> experts, ReaderKind reader) {
     StoreConfig config;
@@ -123,10 +134,11 @@ StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound,
     uint64_t largest = 1;
     for (const ExpertSource& source : experts)
         largest = std::max(largest, raw_expert_bytes(source));
+    const uint32_t ring_slots = ring_slots_of(bound, experts);
     config.experts = std::move(experts);
     config.reader.kind = reader;
     for (const uint64_t bytes : bound.slot_class_bytes)
-        config.classes.push_back({.slot_bytes = bytes, .slots = 0, .ring_slots = kRingSlots});
+        config.classes.push_back({.slot_bytes = bytes, .slots = 0, .ring_slots = ring_slots});
     config.staging_buffers =
         uint32_t(std::clamp(kStagingTarget / largest, uint64_t(4), uint64_t(16)));
     return config;
@@ -152,7 +164,9 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
         in.state_bytes +=
             shape_of(o.spec, {o.spec.draft->layer}, o.sizes, true, 0).bytes_for(o.context);
     in.slice_rows = options.prefill_slice;
-    in.ring_slots = kRingSlots;
+    const uint32_t ring_slots =
+        o.store.classes.empty() ? kRingSlotsMin : o.store.classes.front().ring_slots;
+    in.ring_slots = ring_slots;
     in.scratch_bytes = [&, draft](uint32_t rows) {
         return pass_scratch_bytes(o.spec, o.sizes.indexers_present, draft, rows, o.context,
                                   o.threads);
@@ -165,7 +179,8 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
             if (layer.slot_class == i) experts += layer.experts;
         in.classes.push_back({.slot_bytes = full.classes[i].slot_bytes, .experts = experts});
         full.classes[i].slots = experts;
-        slot_bytes += full.classes[i].slot_bytes * (experts + kRingSlots);
+        slot_bytes +=
+            full.classes[i].slot_bytes * (experts + std::min(ring_slots, std::max(2U, experts)));
     }
     in.staging_bytes = store_memory_bytes(full) - slot_bytes;
     return plan_memory(in);

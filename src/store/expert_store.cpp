@@ -48,6 +48,7 @@ struct ExpertStore::Impl {
     Status select(std::span<const ExpertId> set);
     void start_stream(StreamKind stream_kind);
     void end_stream();
+    [[nodiscard]] Status empty_ring(const CancelToken* token);
     void take_completions();
     void process(std::vector<Pipeline::Completion>& list);
     void forward_assignments();
@@ -132,9 +133,13 @@ void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
     error.reset();
     placement.open(kind, members);
     placement.clear_assignments();
-    if (kind == StreamKind::decode)
-        for (const uint32_t expert : members)
-            if (placement.is_landed(expert)) arrived.push_back(expert);
+    for (const uint32_t expert : members) {
+        if (placement.is_landed(expert)) {
+            if (kind == StreamKind::decode) arrived.push_back(expert);
+        } else if (placement.slot_of(expert) != kNoSlot) {
+            pipeline->promote(expert);
+        }
+    }
     if (placement.missed().empty()) return;
     orders.clear();
     for (const uint32_t expert : placement.missed()) {
@@ -154,19 +159,22 @@ void ExpertStore::Impl::end_stream() {
         for (const uint32_t expert : dropped) placement.cancel(expert);
         placement.close();
         process(last);
-        // A ring slot with an expert that nobody waits for could block the next scan, which must go
-        // in order. Only landings under way are left: no wait for the disk.
-        while (placement.ring_reading() > 0) {
-            (void)pipeline->wait(nullptr);
-            last.clear();
-            pipeline->drain(last);
-            process(last);
-        }
     } else {
         placement.close();
     }
     members.clear();
     cancel = nullptr;
+}
+
+// A ring slot with an expert that nobody waits for could block a scan, which must go in order. What
+// a cancelled stream has left there are landings and reads in place that were under way.
+Status ExpertStore::Impl::empty_ring(const CancelToken* token) {
+    while (placement.ring_reading() > 0) {
+        if (!pipeline->wait(token) && is_cancelled(token))
+            return fail(ErrorKind::cancelled, "waiting for reads under way: cancelled");
+        take_completions();
+    }
+    return {};
 }
 
 void ExpertStore::Impl::take_completions() {
@@ -242,6 +250,7 @@ Status ExpertStore::open_stream(std::span<const ExpertId> set, StreamKind kind,
                                 const CancelToken* cancel) {
     impl_->end_stream();
     impl_->take_completions();
+    TRY_STATUS(impl_->empty_ring(cancel));
     TRY_STATUS(impl_->select(set));
     impl_->cancel = cancel;
     impl_->start_stream(kind);
@@ -312,6 +321,8 @@ StoreCounters ExpertStore::counters() const {
             .reads = read.reads,
             .wait_us = impl_->wait_us,
             .retries = read.retries,
+            .corrupt_reads = read.corrupt_reads,
+            .mirror_reads = read.mirror_reads,
             .resident = impl_->placement.resident()};
 }
 

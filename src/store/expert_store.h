@@ -46,10 +46,18 @@ struct ExpertSource {
     ExpertId id;
     std::vector<Extent> extents;
     uint32_t slot_class = 0;
+    // The one extent is what belongs in the slot: it is read straight into it, and `raw[0]` of the
+    // landing function is the slot's beginning, to be checked where it lies. The extent begins at a
+    // multiple of kDirectBlockBytes and fits the slot, rounded up to one.
+    bool in_place = false;
+    // Copies, tried in this order when a read fails or landing says that its bytes are corrupt:
+    // for each extent the file that has the same bytes at the same offset.
+    std::vector<std::vector<uint32_t>> mirrors;
 };
 
 // Turns raw bytes into a slot (check, re-tile). Runs on landing workers, several at once, each on
-// its own slot. `raw[i]` holds extent i.
+// its own slot. `raw[i]` holds extent i. An error of kind corrupt makes the store read the expert
+// again, then from its mirrors, before anybody hears of it.
 using LandingFunction = std::function<Status(
     ExpertId, std::span<const std::span<const std::byte>> raw, std::span<std::byte> slot)>;
 
@@ -71,7 +79,8 @@ struct StoreConfig {
     ReaderOptions reader;
     PolicyKind policy = PolicyKind::frequency;  // who leaves when a decode step needs a slot
     uint32_t landing_threads = 1;
-    // Reads in flight or waiting to land, each of the largest expert's raw size.
+    // Reads in flight or waiting to land, each of the largest raw size of an expert that is not
+    // read in place.
     uint32_t staging_buffers = 4;
     // Instead of `reader`, for tests. `requests` is how many may be submitted at once.
     std::function<Result<std::unique_ptr<Reader>>(ReadSink& sink, uint32_t requests)> make_reader;
@@ -90,11 +99,13 @@ enum class StreamKind : uint8_t {
 
 struct StoreCounters {
     uint64_t hits = 0, misses = 0, evictions = 0;
-    uint64_t read_bytes = 0;  // from files, as asked
-    uint64_t reads = 0;       // experts read
-    uint64_t wait_us = 0;     // consumer waiting for an expert
-    uint64_t retries = 0;     // read attempts repeated after an error
-    uint64_t resident = 0;    // experts in slots now
+    uint64_t read_bytes = 0;     // from files, as asked
+    uint64_t reads = 0;          // experts read
+    uint64_t wait_us = 0;        // consumer waiting for an expert
+    uint64_t retries = 0;        // read attempts repeated after an error
+    uint64_t corrupt_reads = 0;  // whose bytes the landing function refused
+    uint64_t mirror_reads = 0;   // that a mirror answered
+    uint64_t resident = 0;       // experts in slots now
 };
 
 // One line of the store's history; replaying the log through the policy gives the same hits and

@@ -51,6 +51,8 @@ struct World {
         shape.files = uint32_t(1 + rng.below(3));
         shape.slots = uint32_t(rng.below(shape.layers * shape.experts + 1));
         shape.ring_slots = uint32_t(2 + rng.below(3));
+        shape.in_place = rng.below(2) == 0;
+        shape.mirrors = rng.below(4) == 0 ? 1 : 0;
         return shape;
     }
 

@@ -48,6 +48,34 @@ Status check_extents(const StoreConfig& config, const ExpertSource& source) {
     return {};
 }
 
+Status check_in_place(const StoreConfig& config, const ExpertSource& source) {
+    const uint64_t stride =
+        round_up(config.classes[source.slot_class].slot_bytes, kDirectBlockBytes);
+    const Extent& extent = source.extents.front();
+    if (source.extents.size() == 1 && extent.offset % kDirectBlockBytes == 0 &&
+        extent.size_bytes <= stride)
+        return {};
+    return fail(ErrorKind::invalid_input,
+                fmt::format("{}: cannot be read in place: found {} extents, the first one of {} "
+                            "bytes at offset {}, expected one of at most {} bytes at a multiple "
+                            "of {}",
+                            name(source.id), source.extents.size(), extent.size_bytes,
+                            extent.offset, stride, kDirectBlockBytes));
+}
+
+Status check_mirrors(const StoreConfig& config, const ExpertSource& source) {
+    for (const std::vector<uint32_t>& mirror : source.mirrors) {
+        if (mirror.size() != source.extents.size())
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("{}: found a mirror of {} extents, expected {}",
+                                    name(source.id), mirror.size(), source.extents.size()));
+        ExpertSource copy{.id = source.id, .extents = source.extents};
+        for (size_t i = 0; i < mirror.size(); ++i) copy.extents[i].file = mirror[i];
+        TRY_STATUS(check_extents(config, copy));
+    }
+    return {};
+}
+
 Status check_source(const StoreConfig& config, const ExpertSource& source) {
     if (source.id.layer >= kLayersMax || source.id.index >= kIndexMax)
         return fail(ErrorKind::invalid_input,
@@ -57,7 +85,9 @@ Status check_source(const StoreConfig& config, const ExpertSource& source) {
         return fail(ErrorKind::invalid_input,
                     fmt::format("{}: found slot class {}, expected less than {}", name(source.id),
                                 source.slot_class, config.classes.size()));
-    return check_extents(config, source);
+    TRY_STATUS(check_extents(config, source));
+    if (source.in_place) TRY_STATUS(check_in_place(config, source));
+    return check_mirrors(config, source);
 }
 
 // The parts of an expert and the runs they are read in, appended; returns the bytes of staging.
@@ -151,6 +181,8 @@ Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
     table.parts_.reserve(part_count);
     table.run_begin_.reserve(order.size() + 1);
     table.runs_.reserve(part_count);
+    table.in_place_.reserve(order.size());
+    table.mirror_begin_.reserve(order.size() + 1);
     for (const uint32_t place : order) {
         const ExpertSource& source = config.experts[place];
         if (!table.ids_.empty() && table.ids_.back() == source.id)
@@ -160,11 +192,41 @@ Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
         table.part_begin_.push_back(uint32_t(table.parts_.size()));
         table.run_begin_.push_back(uint32_t(table.runs_.size()));
         (void)lay_out(source, table.parts_, table.runs_);
+        table.in_place_.push_back(source.in_place ? 1 : 0);
+        TRY_STATUS(table.add_mirrors(config, source));
     }
+    table.mirror_begin_.push_back(uint32_t(table.mirrors_.size()));
     table.part_begin_.push_back(uint32_t(table.parts_.size()));
     table.run_begin_.push_back(uint32_t(table.runs_.size()));
     TRY_STATUS(table.number(config));
     return table;
+}
+
+Status ExpertTable::add_mirrors(const StoreConfig& config, const ExpertSource& source) {
+    mirror_begin_.push_back(uint32_t(mirrors_.size()));
+    const std::span parts = std::span(parts_).subspan(part_begin_.back());
+    const std::span runs = std::span(runs_).subspan(run_begin_.back());
+    for (const std::vector<uint32_t>& mirror : source.mirrors) {
+        for (const ExpertRun& run : runs) {
+            // One read brings all parts of a run.
+            uint32_t file = UINT32_MAX;
+            for (const ExpertPart& part : parts) {
+                if (part.file != run.file || part.offset < run.offset ||
+                    part.offset - run.offset > run.size_bytes)
+                    continue;
+                const uint32_t own = mirror[part.raw_index];
+                if (file != UINT32_MAX && file != own)
+                    return fail(ErrorKind::invalid_input,
+                                fmt::format("{}: a mirror keeps parts of {} in {} and {}; copies "
+                                            "must be of whole files",
+                                            name(source.id), config.files[run.file]->path(),
+                                            config.files[file]->path(), config.files[own]->path()));
+                file = own;
+            }
+            mirrors_.push_back(file);
+        }
+    }
+    return {};
 }
 
 Status ExpertTable::number(const StoreConfig& config) {
@@ -190,9 +252,14 @@ Status ExpertTable::number(const StoreConfig& config) {
 
 uint64_t ExpertTable::memory_bytes(const StoreConfig& config) {
     uint64_t parts = 0;
-    for (const ExpertSource& source : config.experts) parts += source.extents.size();
-    constexpr uint64_t kExpertBytes = sizeof(ExpertId) + sizeof(uint8_t) + 3 * sizeof(uint32_t);
-    return config.experts.size() * kExpertBytes + parts * (sizeof(ExpertPart) + sizeof(ExpertRun));
+    uint64_t mirrored = 0;
+    for (const ExpertSource& source : config.experts) {
+        parts += source.extents.size();
+        mirrored += source.extents.size() * source.mirrors.size();
+    }
+    constexpr uint64_t kExpertBytes = sizeof(ExpertId) + 2 * sizeof(uint8_t) + 4 * sizeof(uint32_t);
+    return config.experts.size() * kExpertBytes + parts * (sizeof(ExpertPart) + sizeof(ExpertRun)) +
+           mirrored * sizeof(uint32_t);
 }
 
 std::vector<SlotClass> useful_classes(const StoreConfig& config) {
@@ -211,6 +278,7 @@ uint64_t staging_buffer_bytes(const StoreConfig& config) {
     std::vector<ExpertPart> parts;
     std::vector<ExpertRun> runs;
     for (const ExpertSource& source : config.experts) {
+        if (source.in_place) continue;
         parts.clear();
         runs.clear();
         largest = std::max(largest, lay_out(source, parts, runs));

@@ -39,7 +39,8 @@ inline constexpr uint32_t kNoExpert = UINT32_MAX;
 class ExpertTable {
 public:
     // Errors: invalid_input (duplicate or unreasonably sparse ids, unknown file or class, no
-    // extents), corrupt for an extent outside its file.
+    // extents, an expert that cannot be read in place though it says so, mirrors that are none),
+    // corrupt for an extent outside its file.
     [[nodiscard]] static Result<ExpertTable> build(const StoreConfig& config);
 
     [[nodiscard]] uint32_t size() const { return uint32_t(ids_.size()); }
@@ -55,6 +56,17 @@ public:
     [[nodiscard]] std::span<const ExpertPart> parts(uint32_t expert) const {
         return std::span(parts_).subspan(part_begin_[expert],
                                          part_begin_[expert + 1] - part_begin_[expert]);
+    }
+    [[nodiscard]] bool in_place(uint32_t expert) const { return in_place_[expert] != 0; }
+    // How often its bytes exist: once, and in each of its mirrors.
+    [[nodiscard]] uint32_t copies(uint32_t expert) const {
+        const auto runs_of_it = uint32_t(runs(expert).size());
+        return 1 + (mirror_begin_[expert + 1] - mirror_begin_[expert]) / runs_of_it;
+    }
+    // The file that holds a run's bytes in copy `copy`; 0 is the first one.
+    [[nodiscard]] uint32_t file_of(uint32_t expert, uint32_t run, uint32_t copy) const {
+        if (copy == 0) return runs(expert)[run].file;
+        return mirrors_[mirror_begin_[expert] + (copy - 1) * runs(expert).size() + run];
     }
     // In the same order.
     [[nodiscard]] std::span<const ExpertRun> runs(uint32_t expert) const {
@@ -72,6 +84,7 @@ private:
     };
 
     Status number(const StoreConfig& config);
+    Status add_mirrors(const StoreConfig& config, const ExpertSource& source);
 
     std::vector<ExpertId> ids_;
     std::vector<uint8_t> classes_;
@@ -79,6 +92,9 @@ private:
     std::vector<ExpertPart> parts_;
     std::vector<uint32_t> run_begin_;
     std::vector<ExpertRun> runs_;
+    std::vector<uint8_t> in_place_;
+    std::vector<uint32_t> mirror_begin_;
+    std::vector<uint32_t> mirrors_;  // file numbers: by expert, mirror, run
     std::vector<Layer> layers_;
     std::vector<uint32_t> numbers_;
 };
@@ -86,7 +102,8 @@ private:
 // The classes without slots that could never be filled: at most one for each expert of the class.
 [[nodiscard]] std::vector<SlotClass> useful_classes(const StoreConfig& config);
 
-// A staging buffer holds the extents of any one expert.
+// A staging buffer holds the extents of any one expert that is not read in place; 0 when there is
+// none.
 [[nodiscard]] uint64_t staging_buffer_bytes(const StoreConfig& config);
 
 }  // namespace colibri

@@ -18,6 +18,23 @@ namespace {
 // How soon a raised cancel token is noticed: nobody notifies a waiting consumer of it.
 constexpr std::chrono::milliseconds kCancelPoll{5};
 constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
+// Reads in place cost no memory of their own; more than the reader has under way just wait there.
+constexpr uint32_t kInPlaceTickets = 64;
+
+struct TicketCounts {
+    uint32_t staged = 0;
+    uint32_t in_place = 0;
+    [[nodiscard]] uint32_t all() const { return staged + in_place; }
+};
+
+TicketCounts count_tickets(const StoreConfig& config) {
+    const auto in_place = uint64_t(std::count_if(config.experts.begin(), config.experts.end(),
+                                                 [](const auto& e) { return e.in_place; }));
+    TicketCounts counts;
+    if (in_place < config.experts.size()) counts.staged = std::max(1U, config.staging_buffers);
+    counts.in_place = uint32_t(std::min<uint64_t>(in_place, kInPlaceTickets));
+    return counts;
+}
 
 Result<std::unique_ptr<Reader>> make_reader(ReadSink& sink, const StoreConfig& config,
                                             uint32_t requests) {
@@ -35,23 +52,32 @@ Pipeline::Pipeline(const ExpertTable& table, const StoreConfig& config)
 Result<std::unique_ptr<Pipeline>> Pipeline::create(const ExpertTable& table,
                                                    const StoreConfig& config) {
     std::unique_ptr<Pipeline> pipeline(new Pipeline(table, config));
-    const uint32_t staging_count = std::max(1U, config.staging_buffers);
-    const uint64_t buffer_bytes = staging_buffer_bytes(config);
-    size_t parts_max = 0;
-    for (uint32_t expert = 0; expert < table.size(); ++expert)
-        parts_max = std::max(parts_max, table.parts(expert).size());
-    for (uint32_t i = 0; i < staging_count; ++i) {
-        Staging& staging = pipeline->staging_.emplace_back();
-        TRY(staging.buffer, AlignedBuffer::allocate(buffer_bytes));
-        staging.ranges.reserve(parts_max);
-        pipeline->free_staging_.push_back(staging_count - 1 - i);
-    }
-    pipeline->queue_.reserve(table.size());
-    pipeline->landing_queue_.reserve(staging_count);
-    pipeline->completions_.reserve(staging_count);
-    TRY(pipeline->reader_, make_reader(*pipeline, config, staging_count));
+    TRY_STATUS(pipeline->make_tickets(config));
+    const auto ticket_count = uint32_t(pipeline->tickets_.size());
+    pipeline->demand_.experts.reserve(table.size());
+    pipeline->slotless_.reserve(table.size());
+    pipeline->landing_queue_.reserve(ticket_count);
+    pipeline->completions_.reserve(ticket_count);
+    TRY(pipeline->reader_, make_reader(*pipeline, config, std::max(1U, ticket_count)));
     TRY_STATUS(pipeline->start_workers(std::max(1U, config.landing_threads)));
     return pipeline;
+}
+
+Status Pipeline::make_tickets(const StoreConfig& config) {
+    const TicketCounts counts = count_tickets(config);
+    const uint64_t buffer_bytes = staging_buffer_bytes(config);
+    size_t runs_max = 0;
+    for (uint32_t expert = 0; expert < table_.size(); ++expert)
+        runs_max = std::max(runs_max, table_.runs(expert).size());
+    tickets_.resize(counts.all());
+    for (uint32_t i = counts.all(); i-- > 0;) {
+        if (i < counts.staged) {
+            TRY(tickets_[i].buffer, AlignedBuffer::allocate(buffer_bytes));
+        }
+        tickets_[i].ranges.reserve(i < counts.staged ? runs_max : 1);
+        (i < counts.staged ? free_staged_ : free_in_place_).push_back(i);
+    }
+    return {};
 }
 
 Status Pipeline::start_workers(uint32_t count) {
@@ -77,20 +103,46 @@ Pipeline::~Pipeline() {
     reader_.reset();
 }
 
+void Pipeline::Queue::pop() {
+    if (++begin == experts.size()) clear();
+}
+
+bool Pipeline::Queue::remove(uint32_t expert) {
+    const auto found = std::find(experts.begin() + int64_t(begin), experts.end(), expert);
+    if (found == experts.end()) return false;
+    experts.erase(found);
+    return true;
+}
+
+void Pipeline::Queue::clear() {
+    experts.clear();
+    begin = 0;
+}
+
 void Pipeline::request(std::span<const Order> orders) {
     const std::lock_guard lock(mutex_);
+    bool somebody_waits = false;
     for (const Order& order : orders) {
         Flight& flight = flights_[order.expert];
         flight.slot = order.slot;
         flight.keep = order.keep;
-        queue_.push_back(order.expert);
+        somebody_waits |= !order.speculative;
         if (flight.unwanted) {
             flight.wanted_again = true;
+            demand_.push(order.expert);
             continue;
         }
         CHECK(flight.phase == Phase::idle);
+        flight.speculative = order.speculative;
+        if (table_.in_place(order.expert) && order.slot.empty()) {
+            flight.phase = Phase::slotless;
+            slotless_.push_back(order.expert);
+            continue;
+        }
         flight.phase = Phase::queued;
+        (order.speculative ? speculative_ : demand_).push(order.expert);
     }
+    if (somebody_waits) recall_speculative();
     start_reads();
 }
 
@@ -101,53 +153,112 @@ void Pipeline::assign(const Order& order) {
     if (flight.phase == Phase::idle) return;
     flight.slot = order.slot;
     flight.keep = order.keep;
-    if (flight.phase == Phase::arrived) start_landing(order.expert);
+    if (flight.phase == Phase::slotless) {
+        std::erase(slotless_, order.expert);
+        flight.phase = Phase::queued;
+        demand_.push(order.expert);
+        recall_speculative();
+        start_reads();
+    } else if (flight.phase == Phase::arrived) {
+        start_landing(order.expert);
+    }
+}
+
+void Pipeline::promote(uint32_t expert) {
+    const std::lock_guard lock(mutex_);
+    Flight& flight = flights_[expert];
+    if (!flight.speculative) return;
+    if (flight.phase == Phase::reading) --speculative_reading_;
+    flight.speculative = false;
+    // A failure belongs to the guess: whoever waits gets an attempt of their own.
+    flight.orphaned = flight.phase != Phase::queued;
+    if (flight.phase != Phase::queued) return;
+    CHECK(speculative_.remove(expert));
+    demand_.push(expert);
+    recall_speculative();
+    start_reads();
+}
+
+// What the reader has not started goes back, so that it is not in the way of the demand.
+void Pipeline::recall_speculative() {
+    if (speculative_reading_ == 0) return;
+    for (Ticket& ticket : tickets_) {
+        Flight& flight = flights_[ticket.expert];
+        if (!flight.speculative || flight.phase != Phase::reading ||
+            &tickets_[flight.ticket] != &ticket || !reader_->cancel(ticket.expert))
+            continue;
+        --speculative_reading_;
+        free_tickets(ticket.expert).push_back(flight.ticket);
+        flight.ticket = kNoTicket;
+        flight.phase = Phase::queued;
+        speculative_.experts.insert(speculative_.experts.begin() + int64_t(speculative_.begin),
+                                    ticket.expert);
+    }
 }
 
 void Pipeline::start_reads() {
-    for (; queue_begin_ < queue_.size(); ++queue_begin_) {
-        const uint32_t expert = queue_[queue_begin_];
-        Flight& flight = flights_[expert];
-        if (flight.wanted_again) {
-            // Only now, in its turn: an earlier revival could fill the staging with experts whose
-            // slots wait for those before them.
-            flight.unwanted = flight.wanted_again = false;
-            flight.orphaned = true;  // of the stream that started it
-            continue;
-        }
-        if (free_staging_.empty()) break;
-        flight.staging = free_staging_.back();
-        free_staging_.pop_back();
-        Staging& staging = staging_[flight.staging];
-        staging.expert = expert;
-        staging.ranges.clear();
-        for (const ExpertRun& run : table_.runs(expert))
-            staging.ranges.push_back(
-                {.file = files_[run.file].get(),
-                 .offset = run.offset,
-                 .out = staging.buffer.bytes().subspan(run.staging_offset, run.size_bytes),
-                 .roomy = true});
-        submit(expert);
+    while (!demand_.empty()) {
+        if (!start_read(demand_.experts[demand_.begin])) return;
+        demand_.pop();
     }
-    if (queue_begin_ == queue_.size()) {
-        queue_.clear();
-        queue_begin_ = 0;
+    while (!speculative_.empty() && speculative_reading_ < kSpeculativeMax) {
+        if (!start_read(speculative_.experts[speculative_.begin])) return;
+        speculative_.pop();
     }
+}
+
+// False when there is no ticket for it.
+bool Pipeline::start_read(uint32_t expert) {
+    Flight& flight = flights_[expert];
+    if (flight.wanted_again) {
+        // Only now, in its turn: an earlier revival could fill the staging with experts whose slots
+        // wait for those before them.
+        flight.unwanted = flight.wanted_again = false;
+        flight.orphaned = true;  // of the stream that started it
+        return true;
+    }
+    std::vector<uint32_t>& free = free_tickets(expert);
+    if (free.empty()) return false;
+    flight.ticket = free.back();
+    free.pop_back();
+    Ticket& ticket = tickets_[flight.ticket];
+    ticket.expert = expert;
+    ticket.copy = 0;
+    ticket.read_again = false;
+    ticket.failed.reset();
+    submit(expert);
+    return true;
 }
 
 void Pipeline::submit(uint32_t expert) {
     Flight& flight = flights_[expert];
+    Ticket& ticket = tickets_[flight.ticket];
+    ticket.ranges.clear();
+    const std::span<const ExpertRun> runs = table_.runs(expert);
+    for (uint32_t i = 0; i < runs.size(); ++i) {
+        const ExpertRun& run = runs[i];
+        // A slot reaches to the end of its last block.
+        std::byte* out = table_.in_place(expert) ? flight.slot.data()
+                                                 : ticket.buffer.data() + run.staging_offset;
+        ticket.ranges.push_back({.file = files_[table_.file_of(expert, i, ticket.copy)].get(),
+                                 .offset = run.offset,
+                                 .out = {out, run.size_bytes},
+                                 .roomy = true});
+    }
     flight.phase = Phase::reading;
-    CHECK(reader_->submit({.tag = expert, .ranges = staging_[flight.staging].ranges}));
+    if (flight.speculative) ++speculative_reading_;
+    CHECK(reader_->submit({.tag = expert, .ranges = ticket.ranges}));
 }
 
 void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     const std::lock_guard lock(mutex_);
     const auto expert = uint32_t(tag);
     Flight& flight = flights_[expert];
+    if (flight.speculative) --speculative_reading_;
     counters_.retries += retries;
     if (status) {
         ++counters_.reads;
+        if (tickets_[flight.ticket].copy > 0) ++counters_.mirror_reads;
         for (const ExpertPart& part : table_.parts(expert)) counters_.read_bytes += part.size_bytes;
     }
     if (stop_) return;
@@ -158,12 +269,51 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     } else if (flight.unwanted) {
         finish(expert, Flight{});
     } else if (!status) {
-        complete(expert, std::move(status));
+        if (!try_elsewhere(expert, status.error())) complete(expert, std::move(status));
     } else if (flight.slot.empty()) {
         flight.phase = Phase::arrived;
     } else {
         start_landing(expert);
     }
+}
+
+std::string Pipeline::places_of(uint32_t expert, uint32_t copy) const {
+    std::string text;
+    const std::span<const ExpertRun> runs = table_.runs(expert);
+    for (uint32_t i = 0; i < runs.size(); ++i)
+        text += fmt::format("{}{}: {} bytes at offset {}", i == 0 ? "" : ", ",
+                            files_[table_.file_of(expert, i, copy)]->path(), runs[i].size_bytes,
+                            runs[i].offset);
+    return text;
+}
+
+// After a failed attempt: another one of the same copy if its bytes were corrupt for the first time
+// (the way from the drive may be to blame), else the next copy. False when there is none; `error`
+// then tells of both copies.
+bool Pipeline::try_elsewhere(uint32_t expert, Error& error) {
+    Ticket& ticket = tickets_[flights_[expert].ticket];
+    const bool landed = flights_[expert].phase == Phase::landing;
+    if (landed && error.kind != ErrorKind::corrupt) return false;
+    if (landed) {
+        ++counters_.corrupt_reads;
+        error = std::move(error).within(places_of(expert, ticket.copy) +
+                                        (ticket.read_again ? ", read twice" : ""));
+    }
+    if (landed && !ticket.read_again) {
+        ticket.read_again = true;
+    } else if (ticket.copy + 1 < table_.copies(expert)) {
+        ++ticket.copy;
+        ticket.read_again = false;
+        if (!ticket.failed) ticket.failed = std::move(error);
+    } else {
+        if (ticket.failed)
+            error.message =
+                fmt::format("{}; its mirror failed too: {}", ticket.failed->message, error.message);
+        return false;
+    }
+    ++counters_.retries;
+    submit(expert);
+    return true;
 }
 
 void Pipeline::start_landing(uint32_t expert) {
@@ -173,13 +323,14 @@ void Pipeline::start_landing(uint32_t expert) {
 }
 
 void Pipeline::finish(uint32_t expert, const Flight& after) {
-    free_staging_.push_back(flights_[expert].staging);
+    free_tickets(expert).push_back(flights_[expert].ticket);
     flights_[expert] = after;
     start_reads();
 }
 
 void Pipeline::complete(uint32_t expert, Status status) {
-    const bool parked = !status && flights_[expert].orphaned;
+    const Flight& flight = flights_[expert];
+    const bool parked = !status && (flight.orphaned || flight.speculative);
     if (parked) {
         flights_[expert].phase = Phase::parked;
     } else {
@@ -192,8 +343,13 @@ void Pipeline::complete(uint32_t expert, Status status) {
 
 void Pipeline::retry(uint32_t expert) {
     const std::lock_guard lock(mutex_);
-    CHECK(flights_[expert].phase == Phase::parked);
-    flights_[expert].orphaned = false;
+    Flight& flight = flights_[expert];
+    CHECK(flight.phase == Phase::parked);
+    flight.orphaned = flight.speculative = false;
+    Ticket& ticket = tickets_[flight.ticket];
+    ticket.copy = 0;
+    ticket.read_again = false;
+    ticket.failed.reset();
     submit(expert);
 }
 
@@ -217,23 +373,31 @@ void Pipeline::landing_worker() {
         Status status = land(expert, flight, raw);
         lock.lock();
         if (stop_) return;
-        complete(expert, std::move(status));
+        if (status || !try_elsewhere(expert, status.error())) complete(expert, std::move(status));
     }
 }
 
 Status Pipeline::land(uint32_t expert, const Flight& flight,
                       std::vector<std::span<const std::byte>>& raw) const {
     const std::span<const ExpertPart> parts = table_.parts(expert);
-    const std::span<const std::byte> bytes = staging_[flight.staging].buffer.bytes();
     raw.resize(parts.size());
-    for (const ExpertPart& part : parts)
-        raw[part.raw_index] = bytes.subspan(part.staging_offset, part.size_bytes);
+    if (table_.in_place(expert)) {
+        raw[0] = {flight.slot.data(), parts[0].size_bytes};
+    } else {
+        const std::span<const std::byte> bytes = tickets_[flight.ticket].buffer.bytes();
+        for (const ExpertPart& part : parts)
+            raw[part.raw_index] = bytes.subspan(part.staging_offset, part.size_bytes);
+    }
     return landing_(table_.id(expert), raw, flight.slot);
 }
 
 void Pipeline::drain(std::vector<Completion>& completions) {
     if (!has_completions()) return;
     const std::lock_guard lock(mutex_);
+    take_completions(completions);
+}
+
+void Pipeline::take_completions(std::vector<Completion>& completions) {
     std::move(completions_.begin(), completions_.end(), std::back_inserter(completions));
     completions_.clear();
     completion_count_.store(0, std::memory_order_relaxed);
@@ -241,40 +405,64 @@ void Pipeline::drain(std::vector<Completion>& completions) {
 
 void Pipeline::cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions) {
     const std::lock_guard lock(mutex_);
-    for (; queue_begin_ < queue_.size(); ++queue_begin_) {
-        Flight& flight = flights_[queue_[queue_begin_]];
+    for (; !demand_.empty(); demand_.pop()) {
+        const uint32_t expert = demand_.experts[demand_.begin];
+        Flight& flight = flights_[expert];
         if (flight.wanted_again) {
             flight.wanted_again = false;
         } else {
             flight = Flight{};
         }
-        dropped.push_back(queue_[queue_begin_]);
-    }
-    queue_.clear();
-    queue_begin_ = 0;
-    for (uint32_t i = 0; i < staging_.size(); ++i) {
-        const uint32_t expert = staging_[i].expert;
-        Flight& flight = flights_[expert];
-        if (flight.staging != i || flight.unwanted || flight.phase == Phase::parked) continue;
-        const bool reading = flight.phase == Phase::reading;
-        if (reading && reader_->cancel(expert)) {
-            finish(expert, Flight{});
-        } else if (flight.keep) {
-            flight.orphaned = true;
-            continue;
-        } else if (flight.phase == Phase::landing) {
-            continue;
-        } else if (reading) {
-            flight.unwanted = true;
-        } else {
-            std::erase(landing_queue_, expert);
-            finish(expert, Flight{});
-        }
         dropped.push_back(expert);
     }
-    std::move(completions_.begin(), completions_.end(), std::back_inserter(completions));
-    completions_.clear();
-    completion_count_.store(0, std::memory_order_relaxed);
+    for (const uint32_t expert : slotless_) {
+        flights_[expert] = Flight{};
+        dropped.push_back(expert);
+    }
+    slotless_.clear();
+    for (uint32_t i = 0; i < tickets_.size(); ++i) {
+        const uint32_t expert = tickets_[i].expert;
+        const Flight& flight = flights_[expert];
+        if (flight.ticket != i || flight.unwanted || flight.speculative ||
+            flight.phase == Phase::parked)
+            continue;
+        if (drop_started(expert)) dropped.push_back(expert);
+    }
+    take_completions(completions);
+}
+
+// Of a stream that ends: true when nothing more will be heard of the expert.
+bool Pipeline::drop_started(uint32_t expert) {
+    Flight& flight = flights_[expert];
+    const bool reading = flight.phase == Phase::reading;
+    if (reading && reader_->cancel(expert)) {
+        finish(expert, Flight{});
+        return true;
+    }
+    // A read in place still writes into its slot, which must not get another expert meanwhile.
+    if (flight.keep || (reading && table_.in_place(expert))) {
+        flight.orphaned = true;
+        return false;
+    }
+    if (flight.phase == Phase::landing) return false;
+    if (reading) {
+        flight.unwanted = true;
+        return true;
+    }
+    std::erase(landing_queue_, expert);
+    finish(expert, Flight{});
+    return true;
+}
+
+void Pipeline::cancel_speculative(std::vector<uint32_t>& dropped) {
+    const std::lock_guard lock(mutex_);
+    recall_speculative();
+    for (; !speculative_.empty(); speculative_.pop()) {
+        const uint32_t expert = speculative_.experts[speculative_.begin];
+        flights_[expert] = Flight{};
+        dropped.push_back(expert);
+    }
+    speculative_.clear();
 }
 
 bool Pipeline::wait(const CancelToken* token) {
@@ -292,16 +480,16 @@ Pipeline::Counters Pipeline::counters() const {
 }
 
 uint64_t Pipeline::memory_bytes(const StoreConfig& config) {
-    size_t parts_max = 0;
+    size_t parts_max = 1;
     for (const ExpertSource& source : config.experts)
         parts_max = std::max(parts_max, source.extents.size());
-    const uint64_t staging =
-        std::max(1U, config.staging_buffers) *
-        (staging_buffer_bytes(config) + sizeof(Staging) + parts_max * sizeof(ReadRange));
-    const uint64_t tables = config.experts.size() * (sizeof(Flight) + sizeof(uint32_t));
+    const TicketCounts counts = count_tickets(config);
+    const uint64_t staging = counts.staged * staging_buffer_bytes(config) +
+                             counts.all() * (sizeof(Ticket) + parts_max * sizeof(ReadRange));
+    const uint64_t tables = config.experts.size() * (sizeof(Flight) + 3 * sizeof(uint32_t));
     const uint64_t workers = std::max(1U, config.landing_threads) * kThreadStackBytes;
     ReaderOptions reader = config.reader;
-    reader.queue_capacity = std::max(1U, config.staging_buffers);
+    reader.queue_capacity = std::max(1U, counts.all());
     return staging + tables + workers + reader_memory_bytes(reader);
 }
 

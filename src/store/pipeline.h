@@ -1,4 +1,4 @@
-// The threads between disk and slots: reads into staging buffers, landing from there into slots.
+// The threads between disk and slots: reads into staging buffers or straight into slots, landing.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,15 +23,20 @@ namespace colibri {
 // Decides nothing: what is read, in which order and into which slot is what the consumer's thread
 // asked for. All public functions are for that one thread.
 //
-// A read starts when a staging buffer is free, in the order of request(), even while its slot is
-// not known yet; it lands when both are there. Completed reads free their staging buffer and start
-// the next without waiting for the consumer.
+// A staged read starts when a staging buffer is free, in the order of request(), even while its
+// slot is not known yet; it lands when both are there. A read in place starts when its slot is
+// known, in the order in which that happened. Completed reads start the next without waiting for
+// the consumer.
+//
+// Speculative reads wait until no other is waiting, and at most kSpeculativeMax are with the
+// reader.
 class Pipeline final : private ReadSink {
 public:
     struct Order {
         uint32_t expert = 0;
         std::span<std::byte> slot;  // empty: not known yet
         bool keep = false;          // lands even when its stream is cancelled meanwhile
+        bool speculative = false;   // nobody waits for it: slot known, kept, not of any stream
     };
     struct Completion {
         uint32_t expert = 0;
@@ -39,8 +46,9 @@ public:
         bool parked = false;
     };
     struct Counters {
-        uint64_t read_bytes = 0, reads = 0, retries = 0;
+        uint64_t read_bytes = 0, reads = 0, retries = 0, corrupt_reads = 0, mirror_reads = 0;
     };
+    static constexpr uint32_t kSpeculativeMax = 2;
 
     // `table` must outlive the pipeline; files and the landing function are taken from `config`.
     // Errors: out_of_budget.
@@ -52,12 +60,17 @@ public:
     void request(std::span<const Order> orders);
     // Names the slot of an expert that was requested without one.
     void assign(const Order& order);
+    // Somebody waits for this expert now: a speculative read of it that was not started goes behind
+    // the reads that others wait for. Nothing happens to any other expert.
+    void promote(uint32_t expert);
     // Appends what has come since the last call.
     void drain(std::vector<Completion>& completions);
     // Drops what was not started, and of the rest what has no slot to be kept in (both appended to
-    // `dropped`). Appends the completions so far. Afterwards only reads to be kept and landings
-    // that were under way complete.
+    // `dropped`). Appends the completions so far. Afterwards only reads to be kept, reads in place
+    // and landings that were under way complete. Speculative reads are left alone.
     void cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions);
+    // Drops speculative reads that were not started (appended to `dropped`).
+    void cancel_speculative(std::vector<uint32_t>& dropped);
     // What becomes of a parked read: another attempt for a stream that has asked for the expert
     // since, or nothing.
     void retry(uint32_t expert);
@@ -73,33 +86,50 @@ public:
     [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
 
 private:
-    static constexpr uint32_t kNoStaging = UINT32_MAX;
+    static constexpr uint32_t kNoTicket = UINT32_MAX;
 
     enum class Phase : uint8_t {
         idle,
-        queued,   // waits for a staging buffer
-        reading,  // with the reader
-        arrived,  // in staging, waits for its slot
-        ready,    // waits for a landing worker
+        slotless,  // waits for assign(), to be read in place
+        queued,    // waits for a ticket
+        reading,   // with the reader
+        arrived,   // in staging, waits for its slot
+        ready,     // waits for a landing worker
         landing,
         parked,  // failed, waits for retry() or give_up()
     };
     struct Flight {
         std::span<std::byte> slot;
-        uint32_t staging = kNoStaging;
+        uint32_t ticket = kNoTicket;
         Phase phase = Phase::idle;
         bool keep = false;
+        bool speculative = false;
         bool orphaned = false;  // started for a stream that was cancelled, and kept or wanted again
         bool unwanted = false;  // reading, and to be thrown away
         bool wanted_again = false;  // unwanted, and in the queue
     };
-    struct Staging {
-        AlignedBuffer buffer;
+    // A read that may be with the reader, and what is left of its attempts.
+    struct Ticket {
+        AlignedBuffer buffer;           // of a staged read
         std::vector<ReadRange> ranges;  // in file order
         uint32_t expert = 0;
+        uint32_t copy = 0;            // which of the expert's copies is read
+        bool read_again = false;      // its bytes were corrupt once
+        std::optional<Error> failed;  // of the copy before
+    };
+    // Experts in the order in which they are to be read.
+    struct Queue {
+        std::vector<uint32_t> experts;
+        size_t begin = 0;
+        [[nodiscard]] bool empty() const { return begin == experts.size(); }
+        void push(uint32_t expert) { experts.push_back(expert); }
+        void pop();
+        [[nodiscard]] bool remove(uint32_t expert);
+        void clear();
     };
 
     Pipeline(const ExpertTable& table, const StoreConfig& config);
+    [[nodiscard]] Status make_tickets(const StoreConfig& config);
     void read_done(uint64_t tag, Status status, uint32_t retries) override;
     [[nodiscard]] Status start_workers(uint32_t count);
     void landing_worker();
@@ -107,10 +137,19 @@ private:
                               std::vector<std::span<const std::byte>>& raw) const;
     // With mutex_ held:
     void start_reads();
+    [[nodiscard]] bool start_read(uint32_t expert);
+    void recall_speculative();
     void start_landing(uint32_t expert);
     void finish(uint32_t expert, const Flight& after);
     void submit(uint32_t expert);
+    [[nodiscard]] bool try_elsewhere(uint32_t expert, Error& error);
+    [[nodiscard]] std::string places_of(uint32_t expert, uint32_t copy) const;
     void complete(uint32_t expert, Status status);
+    [[nodiscard]] bool drop_started(uint32_t expert);
+    void take_completions(std::vector<Completion>& completions);
+    [[nodiscard]] std::vector<uint32_t>& free_tickets(uint32_t expert) {
+        return table_.in_place(expert) ? free_in_place_ : free_staged_;
+    }
 
     const ExpertTable& table_;
     const std::vector<std::shared_ptr<const File>> files_;
@@ -122,13 +161,14 @@ private:
     bool stop_ = false;
     bool consumer_waits_ = false;
     std::vector<Flight> flights_;  // by expert
-    std::vector<Staging> staging_;
-    std::vector<uint32_t> free_staging_;
-    std::vector<uint32_t>
-        queue_;  // experts to read, in order; those before queue_begin_ are started
-    size_t queue_begin_ = 0;
-    std::vector<uint32_t>
-        landing_queue_;  // at most one entry for each staging buffer, oldest first
+    std::vector<Ticket> tickets_;
+    std::vector<uint32_t> free_staged_;
+    std::vector<uint32_t> free_in_place_;
+    std::vector<uint32_t> slotless_;
+    Queue demand_;
+    Queue speculative_;
+    uint32_t speculative_reading_ = 0;
+    std::vector<uint32_t> landing_queue_;  // at most one entry for each ticket, oldest first
     std::vector<Completion> completions_;
     Counters counters_;
     std::atomic<uint32_t> completion_count_{0};

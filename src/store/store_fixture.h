@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "platform/test_tree.h"
 #include "store/expert_store.h"
 
@@ -36,6 +37,8 @@ struct FixtureShape {
     uint32_t files = 2;
     uint32_t slots = 4;
     uint32_t ring_slots = 2;
+    bool in_place = false;  // one extent of three times extent_bytes, to be read into the slot
+    uint32_t mirrors = 0;   // copies of every file
 };
 
 // Experts lie in the files as three extents each, with gaps, in an order that is not theirs.
@@ -53,6 +56,13 @@ public:
             CHECK(opened.has_value());
             files_.push_back(*opened);
         }
+        for (uint32_t mirror = 1; mirror <= shape.mirrors; ++mirror)
+            for (uint32_t file = 0; file < shape.files; ++file) {
+                const std::string name =
+                    "mirror-" + std::to_string(mirror) + "-" + std::to_string(file) + ".bin";
+                tree_.write(name, contents[file] + "tail");
+                files_.push_back(File::open(tree_.path(name)).value());
+            }
     }
 
     [[nodiscard]] StoreConfig config() const {
@@ -69,7 +79,8 @@ public:
             for (const auto& part : raw) {
                 if (part.size() > slot.size() - at)
                     return fail(ErrorKind::corrupt, "the expert is larger than its slot");
-                std::memcpy(slot.data() + at, part.data(), part.size());
+                if (slot.data() + at != part.data())
+                    std::memcpy(slot.data() + at, part.data(), part.size());
                 at += part.size();
             }
             if (at != slot.size())
@@ -112,7 +123,34 @@ public:
 
 private:
     void add_expert(ExpertId id, std::vector<std::string>& contents) {
-        ExpertSource source{.id = id, .extents = {}, .slot_class = class_of(id)};
+        ExpertSource source{
+            .id = id, .extents = {}, .slot_class = class_of(id), .in_place = shape_.in_place};
+        if (shape_.in_place) {
+            add_extent(source, id.index % shape_.files, contents);
+        } else {
+            add_parts(source, contents);
+        }
+        for (uint32_t mirror = 1; mirror <= shape_.mirrors; ++mirror) {
+            std::vector<uint32_t>& copy = source.mirrors.emplace_back();
+            for (const Extent& extent : source.extents)
+                copy.push_back(extent.file + mirror * shape_.files);
+        }
+        // Extent order is the order of the content; where the extents lie need not follow it.
+        sources_.insert(sources_.begin() + (sources_.size() / 2), std::move(source));
+    }
+
+    void add_extent(ExpertSource& source, uint32_t file, std::vector<std::string>& contents) {
+        std::string& content = contents[file];
+        content.resize(round_up(uint64_t(content.size()), kDirectBlockBytes), '-');
+        const uint64_t size_bytes = slot_bytes(source.slot_class);
+        source.extents.push_back(
+            {.file = file, .offset = content.size(), .size_bytes = size_bytes});
+        for (uint64_t at = 0; at < size_bytes; ++at)
+            content.push_back(char(expert_byte(source.id, at)));
+    }
+
+    void add_parts(ExpertSource& source, std::vector<std::string>& contents) {
+        const ExpertId id = source.id;
         const uint64_t part_bytes = shape_.extent_bytes + source.slot_class;
         for (uint32_t part = 0; part < 3; ++part) {
             const auto file = uint32_t((id.index + (part == 2 ? 1 : 0)) % contents.size());
@@ -122,8 +160,6 @@ private:
             for (uint64_t at = 0; at < part_bytes; ++at)
                 contents[file].push_back(char(expert_byte(id, part * part_bytes + at)));
         }
-        // Extent order is the order of the content; where the extents lie need not follow it.
-        sources_.insert(sources_.begin() + (sources_.size() / 2), std::move(source));
     }
 
     FixtureShape shape_;

@@ -1,0 +1,201 @@
+// Who is read before whom: reads that somebody waits for, and guesses.
+#include "store/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "platform/read_faults.h"
+#include "store/store_fixture.h"
+
+namespace colibri {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A pipeline on a disk that does one read at a time, in the order in which they are started.
+struct World {
+    StoreFixture fixture;
+    ReadFaults disk;
+    StoreConfig config;
+    ExpertTable table;
+    AlignedBuffer memory;
+    std::unique_ptr<Pipeline> pipeline;
+    std::vector<uint32_t> started;  // by the reader
+
+    explicit World(bool in_place = true)
+        : fixture({.layers = 1, .experts = 16, .extent_bytes = 9000, .in_place = in_place}),
+          config(fixture.config()),
+          table(ExpertTable::build(config).value()),
+          memory(AlignedBuffer::allocate(16 * stride()).value()) {
+        config.staging_buffers = 8;
+        config.make_reader = [this](ReadSink& sink, uint32_t requests) {
+            return make_reader(sink, {.kind = ReaderKind::pread,
+                                      .threads = 1,
+                                      .queue_capacity = requests,
+                                      .hook = [this](const SystemRead& call, int64_t result) {
+                                          note(call);
+                                          return disk.hook()(call, result);
+                                      }});
+        };
+        auto made = Pipeline::create(table, config);
+        CHECK(made.has_value());
+        pipeline = *std::move(made);
+    }
+
+    [[nodiscard]] uint64_t stride() const {
+        return round_up(fixture.slot_bytes(0), kDirectBlockBytes);
+    }
+    void note(const SystemRead& call) {
+        for (uint32_t expert = 0; expert < table.size(); ++expert)
+            for (const ExpertRun& run : table.runs(expert))
+                if (fixture.files()[run.file].get() == call.file &&
+                    run.offset / kDirectBlockBytes == call.offset / kDirectBlockBytes &&
+                    (started.empty() || started.back() != expert))
+                    started.push_back(expert);
+    }
+    [[nodiscard]] Pipeline::Order order(uint32_t expert, bool speculative) const {
+        return {.expert = expert,
+                .slot = memory.bytes().subspan(expert * stride(), fixture.slot_bytes(0)),
+                .keep = true,
+                .speculative = speculative};
+    }
+    void request(std::initializer_list<uint32_t> experts, bool speculative) const {
+        std::vector<Pipeline::Order> orders;
+        for (const uint32_t expert : experts) orders.push_back(order(expert, speculative));
+        pipeline->request(orders);
+    }
+    // Waits for so many completions; none may have failed.
+    void finish(size_t count) const {
+        std::vector<Pipeline::Completion> done;
+        while (done.size() < count) {
+            ASSERT_TRUE(pipeline->wait(nullptr));
+            pipeline->drain(done);
+        }
+        for (const auto& completion : done) EXPECT_TRUE(completion.status);
+    }
+    // Holds the disk up in its first read from now on.
+    void block() const { disk.add({.kind = ReadFault::Kind::blocked, .times = 1}); }
+    void wait_until_blocked() const {
+        while (disk.calls() == 0) std::this_thread::yield();
+    }
+};
+
+}  // namespace
+
+// Goal: a guess is never in front of a read that somebody waits for.
+// Method: six guesses while the disk hangs in the first; then two experts are wanted.
+TEST(Pipeline, DemandOvertakesGuesses) {
+    World world;
+    world.block();
+    world.request({0, 1, 2, 3, 4, 5}, true);
+    world.wait_until_blocked();
+    world.request({8, 9}, false);
+    world.disk.clear();
+    world.finish(8);
+    EXPECT_EQ(world.started, (std::vector<uint32_t>{0, 8, 9, 1, 2, 3, 4, 5}));
+}
+
+// Goal: guesses wait while anything else does, whether it was asked for earlier or later.
+// Method: the disk hangs in a demand read with more behind it than tickets; guesses come last.
+TEST(Pipeline, GuessesWaitForAllOthers) {
+    World world(/*in_place=*/false);
+    world.block();
+    world.request({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, false);
+    world.wait_until_blocked();
+    world.request({12, 13}, true);
+    world.disk.clear();
+    world.finish(12);
+    EXPECT_EQ(std::vector<uint32_t>(world.started.end() - 2, world.started.end()),
+              (std::vector<uint32_t>{12, 13}));
+}
+
+// Goal: a guess that turns out right is read in the order in which it was wanted.
+// Method: guesses queued behind a hanging one; one of them is wanted, after another demand read.
+TEST(Pipeline, APromotedGuessIsDemand) {
+    World world;
+    world.block();
+    world.request({0, 1, 2, 3}, true);
+    world.wait_until_blocked();
+    world.request({8}, false);
+    world.pipeline->promote(3);
+    world.pipeline->promote(0);   // under way
+    world.pipeline->promote(11);  // never asked for
+    world.disk.clear();
+    world.finish(5);
+    EXPECT_EQ(world.started, (std::vector<uint32_t>{0, 8, 3, 1, 2}));
+}
+
+// Goal: stale guesses cost nothing, and what is under way completes.
+// Method: five guesses, the disk hangs in the first; cancelled; then a demand read of one of them.
+TEST(Pipeline, GuessesCanBeCancelled) {
+    World world;
+    world.block();
+    world.request({0, 1, 2, 3, 4}, true);
+    world.wait_until_blocked();
+    std::vector<uint32_t> dropped;
+    world.pipeline->cancel_speculative(dropped);
+    std::sort(dropped.begin(), dropped.end());
+    EXPECT_EQ(dropped, (std::vector<uint32_t>{1, 2, 3, 4}));
+    world.request({2}, false);
+    world.disk.clear();
+    world.finish(2);
+    EXPECT_EQ(world.started, (std::vector<uint32_t>{0, 2}));
+}
+
+// Goal: the end of a stream does not touch guesses.
+// Method: a demand read hangs, two more and a guess wait; the stream is cancelled.
+TEST(Pipeline, CancelLeavesGuessesAlone) {
+    World world;
+    world.block();
+    world.request({0, 1, 2}, false);
+    world.request({7}, true);
+    world.wait_until_blocked();
+    std::vector<uint32_t> dropped;
+    std::vector<Pipeline::Completion> done;
+    world.pipeline->cancel(dropped, done);
+    EXPECT_EQ(dropped, (std::vector<uint32_t>{1, 2}));
+    world.disk.clear();
+    world.finish(2);
+    EXPECT_EQ(world.started, (std::vector<uint32_t>{0, 7}));
+}
+
+// Goal: a guess that fails poisons nobody: it is parked, and whoever wants the expert gets an
+// attempt of their own.
+// Method: EIO for one guess; the completion says parked, a retry succeeds.
+TEST(Pipeline, AFailedGuessIsParked) {
+    World world;
+    world.disk.add({.kind = ReadFault::Kind::io_error, .times = 2});
+    world.request({4}, true);
+    std::vector<Pipeline::Completion> done;
+    ASSERT_TRUE(world.pipeline->wait(nullptr));
+    world.pipeline->drain(done);
+    ASSERT_EQ(done.size(), 1U);
+    EXPECT_FALSE(done[0].status);
+    EXPECT_TRUE(done[0].parked);
+    world.pipeline->retry(4);
+    world.finish(1);
+}
+
+// Goal: a read in place waits for its slot, and does not hold up others.
+// Method: one expert without slot in front of two with one; the slot is named later.
+TEST(Pipeline, ReadsInPlaceStartWhenTheirSlotIsKnown) {
+    World world;
+    const Pipeline::Order known = world.order(3, false);
+    const std::vector<Pipeline::Order> orders{
+        {.expert = 3}, world.order(4, false), world.order(5, false)};
+    world.pipeline->request(orders);
+    world.finish(2);
+    std::this_thread::sleep_for(milliseconds(5));
+    EXPECT_FALSE(world.pipeline->has_completions());
+    world.pipeline->assign(known);
+    world.finish(1);
+    EXPECT_EQ(world.started, (std::vector<uint32_t>{4, 5, 3}));
+    for (uint64_t at = 0; at < known.slot.size(); ++at)
+        ASSERT_EQ(known.slot[at], expert_byte({0, 3}, at));
+}
+
+}  // namespace colibri
