@@ -9,6 +9,8 @@ namespace colibri {
 [[nodiscard]] int run_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int chat_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int info_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int plan_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int doctor_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int convert_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_logits_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_trace_command(const Invocation& invocation, const Console& console);

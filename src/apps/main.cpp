@@ -64,6 +64,8 @@ int dispatch(const Invocation& invocation, const Console& console) {
         case Command::run: return run_command(invocation, console);
         case Command::chat: return chat_command(invocation, console);
         case Command::info: return info_command(invocation, console);
+        case Command::plan: return plan_command(invocation, console);
+        case Command::doctor: return doctor_command(invocation, console);
         case Command::convert: return convert_command(invocation, console);
         case Command::eval_logits: return eval_logits_command(invocation, console);
         case Command::eval_trace: return eval_trace_command(invocation, console);

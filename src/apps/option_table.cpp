@@ -15,7 +15,7 @@ constexpr uint32_t in(Commands... commands) {
 using enum Command;
 constexpr uint32_t kEval = in(eval_logits, eval_trace, eval_ppl);
 constexpr uint32_t kAnswer = in(run, chat);
-constexpr uint32_t kAll = kAnswer | in(info) | kEval | in(trace_record);
+constexpr uint32_t kAll = kAnswer | in(info, plan, doctor) | kEval | in(trace_record);
 
 constexpr double kMost32 = 4294967295.0;
 constexpr double kMost64 = 18446744073709551615.0;
@@ -25,6 +25,7 @@ constexpr std::string_view kPrompt = "Prompt";
 constexpr std::string_view kSampling = "Sampling";
 constexpr std::string_view kOutput = "Output";
 constexpr std::string_view kEvaluation = "Evaluation";
+constexpr std::string_view kPlanning = "Planning and checking";
 constexpr std::string_view kConversion = "Conversion";
 constexpr std::string_view kConfiguration = "Configuration";
 
@@ -248,7 +249,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::flag,
      .placeholder = "",
      .fallback = "false",
-     .commands = in(run, info, convert, eval_ppl, trace_replay),
+     .commands = in(run, info, plan, doctor, convert, eval_ppl, trace_replay),
      .everywhere = false,
      .group = kOutput,
      .help = "One JSON object on standard output instead of text."},
@@ -322,6 +323,36 @@ constexpr OptionSpec kOptions[] = {
      .group = kEvaluation,
      .help = "Recursive steps of the MTP draft head to record."},
 
+    {.id = Opt::drives,
+     .name = "drives",
+     .type = OptionType::text,
+     .placeholder = "GB/S,...",
+     .commands = in(plan),
+     .everywhere = false,
+     .group = kPlanning,
+     .help =
+         "Speed of each drive that holds the experts, in GB/s, instead of a measurement: 3.2 or "
+         "3.2,1.5."},
+    {.id = Opt::hit_rate,
+     .name = "hit-rate",
+     .type = OptionType::number,
+     .placeholder = "PERCENT",
+     .least = 0,
+     .most = 100,
+     .commands = in(plan),
+     .everywhere = false,
+     .group = kPlanning,
+     .help = "Share of chosen experts that will be in memory, instead of the prior for this much "
+             "memory."},
+    {.id = Opt::deep,
+     .name = "deep",
+     .type = OptionType::flag,
+     .placeholder = "",
+     .fallback = "false",
+     .commands = in(doctor),
+     .everywhere = false,
+     .group = kPlanning,
+     .help = "Read every byte of the model: checksums of a container, finite numbers elsewhere."},
     {.id = Opt::replay_policy,
      .name = "policy",
      .type = OptionType::text,
@@ -459,6 +490,22 @@ constexpr CommandSpec kCommands[] = {
      .takes_arguments = false,
      .summary = "what a model needs and what this machine has",
      .details = "Reads headers only: no weights are loaded."},
+    {.id = plan,
+     .words = "plan",
+     .arguments = "[MODEL]",
+     .takes_arguments = true,
+     .summary = "memory, hit rate and speed to expect",
+     .details =
+         "The engine's own memory plan by part, the largest context, and what a token costs once "
+         "the cache is full: expected hit rate, bytes read and multiplied, seconds. Drive and "
+         "memory are measured for a moment. No weights are loaded."},
+    {.id = doctor,
+     .words = "doctor",
+     .arguments = "",
+     .takes_arguments = false,
+     .summary = "is machine, model and state in order?",
+     .details = "Every finding has a severity, a reason and a remedy. Ends with 1 when there is an "
+                "error. Changes nothing."},
     {.id = convert,
      .words = "convert",
      .arguments = "SOURCE DESTINATION",

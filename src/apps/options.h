@@ -22,6 +22,8 @@ enum class Command : uint8_t {
     run,
     chat,
     info,
+    plan,
+    doctor,
     convert,
     eval_logits,
     eval_trace,
@@ -31,7 +33,7 @@ enum class Command : uint8_t {
     help,
     version,
 };
-inline constexpr uint32_t kCommandCount = 11;
+inline constexpr uint32_t kCommandCount = 13;
 
 struct CommandSpec {
     Command id;
@@ -86,6 +88,9 @@ enum class Opt : uint8_t {
     out,
     greedy_count,
     drafts,
+    drives,
+    hit_rate,
+    deep,
     replay_policy,
     capacity,
     experts,

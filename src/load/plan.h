@@ -24,8 +24,13 @@ struct MemoryPlan {
     uint64_t smallest_budget_bytes = 0;  // the least that works with this context
     uint64_t everything_bytes = 0;       // with which no expert is ever read twice
     uint32_t context = 0;                // positions the state is sized for
+    uint32_t context_max = 0;            // of the model
     uint32_t slice_rows = 0;             // prefill rows per layer pass
     uint32_t expert_slots = 0, expert_count = 0;
+    // Of a decode step, without the draft layer. Sizes are means over the model's experts.
+    uint64_t experts_per_token = 0;
+    uint64_t expert_read_bytes = 0, expert_slot_bytes = 0;
+    uint64_t dense_bytes_per_token = 0;  // resident weights that it multiplies
     std::string reader;  // how experts are read: "uring, direct"
 };
 

@@ -186,6 +186,29 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
     return plan_memory(in);
 }
 
+// What a decode step reads and multiplies, for forecasts.
+void add_traffic(const ModelSpec& spec, const BoundModel& bound, const StoreConfig& store,
+                 MemoryPlan& plan) {
+    for (const Layer& layer : spec.layers)
+        for (const Sublayer& sublayer : layer.sublayers)
+            if (const auto* moe = std::get_if<MoeFeedForward>(&sublayer.body))
+                plan.experts_per_token +=
+                    std::visit([](const auto& router) { return router.top_k; }, moe->router);
+    plan.context_max = spec.context_max;
+    uint64_t read = 0;
+    uint64_t slots = 0;
+    for (const ExpertSource& source : store.experts) {
+        read += raw_expert_bytes(source);
+        slots += store.classes[source.slot_class].slot_bytes;
+    }
+    const uint64_t count = std::max<uint64_t>(store.experts.size(), 1);
+    plan.expert_read_bytes = read / count;
+    plan.expert_slot_bytes = slots / count;
+    // Of the embedding one row is read, unless it is the output head too.
+    const uint64_t idle = spec.tied_head ? 0 : bound.weights.embedding.shape.total_bytes();
+    plan.dense_bytes_per_token = bound.dense_bytes - std::min(bound.dense_bytes, idle);
+}
+
 Result<Opened> open_without_weights(const ModelOptions& options, Notices& notices) {
     TRY(const std::string text, read_file(options.directory + "/config.json", kConfigBytesMax));
     TRY(const Config config, Config::parse(text, options.directory + "/config.json"));
@@ -206,6 +229,7 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
     o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), o.reader.kind);
     o.store.policy = options.policy;
     TRY(o.planned, make_plan(options, o));
+    add_traffic(o.spec, o.sizes, o.store, o.planned.plan);
     o.planned.plan.reader = fmt::format("{}, {}", to_string(o.reader.kind),
                                         o.reader.direct ? "direct" : "through the page cache");
     const MemoryFacts facts = memory_facts();

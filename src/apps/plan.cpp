@@ -1,0 +1,207 @@
+// coli plan: what a model needs on this machine, and what that means for speed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands.h"
+#include "apps/setup.h"
+#include "apps/speeds.h"
+#include "base/units.h"
+#include "format/checkpoint.h"
+#include "load/forecast.h"
+#include "platform/machine.h"
+
+namespace colibri {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kDriveMeasure_s = 0.5;
+constexpr uint32_t kContextStep = 256;
+
+// "3.2" or "3.2,1.5": gigabytes per second of each drive that holds a copy; their sum.
+Result<double> parse_drives(const std::string& text) {
+    double sum = 0;
+    for (size_t at = 0; at <= text.size();) {
+        const size_t end = std::min(text.find(',', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        char* stop = nullptr;
+        const double value = std::strtod(word.c_str(), &stop);
+        if (word.empty() || *stop != '\0' || !(value > 0) || !(value < 1e6))
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("--drives \"{:.60}\": found \"{:.30}\", expected the speed of "
+                                    "each drive in GB/s, like 3.2 or 3.2,1.5",
+                                    text, word));
+        sum += value * 1e9;
+        at = end + 1;
+    }
+    return sum;
+}
+
+// The largest context whose plan fits, found by halving; the model's maximum is tried first.
+uint32_t largest_context(EngineOptions options, uint32_t fits, uint32_t context_max) {
+    const auto works = [&](uint32_t context) {
+        options.context = context;
+        Notices ignored;
+        return Engine::plan_only(options, ignored).has_value();
+    };
+    if (works(context_max)) return context_max;
+    uint32_t low = fits;
+    uint32_t high = context_max;
+    while (high - low > kContextStep) {
+        const uint32_t middle = low + (high - low) / 2;
+        (works(middle) ? low : high) = middle;
+    }
+    return low;
+}
+
+struct Report {
+    MemoryPlan plan;
+    Forecast forecast;
+    MachineSpeeds speeds;
+    bool drive_given = false, drive_direct = true;
+    uint32_t largest_context = 0;
+};
+
+Result<Report> make_report(const Settings& settings, const EngineOptions& options,
+                           Notices& notices) {
+    Report report;
+    report.drive_given = settings.given(Opt::drives);
+    if (report.drive_given) {
+        TRY(report.speeds.drive_bytes_per_s, parse_drives(settings.text(Opt::drives)));
+    }
+    std::optional<double> hit_rate;
+    if (settings.given(Opt::hit_rate)) hit_rate = settings.number(Opt::hit_rate).value_or(0) / 100;
+    TRY(report.plan, Engine::plan_only(options, notices));
+    report.largest_context = largest_context(options, report.plan.context, report.plan.context_max);
+    const uint32_t threads = options.threads == 0 ? usable_cores() : options.threads;
+    TRY(report.speeds.memory_bytes_per_s, measure_memory_speed(threads));
+    if (!report.drive_given && report.plan.expert_count > 0) {
+        Notices again;
+        TRY(const Checkpoint checkpoint, Checkpoint::open(options.model_directory, again));
+        std::vector<std::shared_ptr<const File>> files;
+        for (const CheckpointFile& file : checkpoint.files()) files.push_back(file.file);
+        TRY(const DriveSpeed drive,
+            measure_drive_speed(files, report.plan.expert_read_bytes, kDriveMeasure_s));
+        report.speeds.drive_bytes_per_s = drive.bytes_per_s;
+        report.drive_direct = drive.direct;
+    }
+    report.forecast = forecast(report.plan, report.speeds, hit_rate);
+    return report;
+}
+
+std::string line(std::string_view name, std::string_view value) {
+    return fmt::format("  {:<28}{}\n", name, value);
+}
+
+std::string to_text(const std::string& directory, const Report& r) {
+    const MemoryPlan& plan = r.plan;
+    std::string text =
+        fmt::format("{}\n\nmemory, for {} positions, budget {} ({})\n", directory, plan.context,
+                    format_bytes(plan.budget_bytes), plan.budget_automatic ? "automatic" : "--ram");
+    for (const PlanPart& part : plan.parts)
+        text += fmt::format("  {:<28}{:>10}\n", part.name, format_bytes(part.bytes));
+    text += fmt::format("  {:<28}{:>10}\n", "total", format_bytes(plan.total_bytes));
+    text += line("largest context", fmt::format("{} positions (--ctx)", r.largest_context));
+    text += line("smallest budget that works",
+                 fmt::format("--ram {}M", ceil_div(plan.smallest_budget_bytes, kMiB)));
+    text += line("all experts in memory",
+                 fmt::format("--ram {}M", ceil_div(plan.everything_bytes, kMiB)));
+    if (plan.expert_count == 0) return text;
+    const Forecast& f = r.forecast;
+    text += "\none token, once the cache is full\n";
+    text += line("experts in memory", fmt::format("{} of {} ({:.1f} %)", plan.expert_slots,
+                                                  plan.expert_count, 100 * f.cached_share));
+    text += line("expected hit rate",
+                 fmt::format("{:.1f} % ({})", 100 * f.hit_rate,
+                             f.hit_rate_given ? "--hit-rate"
+                                              : "a prior from recorded routes; yours may differ"));
+    text += line("experts used", fmt::format("{} of {}", plan.experts_per_token,
+                                             format_bytes(plan.expert_read_bytes)));
+    text += line(
+        "read from disk",
+        fmt::format("{} in {:.1f} ms at {:.2f} GB/s ({})", format_bytes(f.read_bytes_per_token),
+                    1e3 * f.read_s, r.speeds.drive_bytes_per_s / 1e9,
+                    r.drive_given    ? "--drives"
+                    : r.drive_direct ? "measured just now"
+                                     : "measured just now, through the page cache"));
+    text += line("weights multiplied",
+                 fmt::format("{} in {:.1f} ms at {:.0f} % of {:.1f} GB/s",
+                             format_bytes(f.multiplied_bytes_per_token), 1e3 * f.compute_s,
+                             100 * kComputeShareOfMemory, r.speeds.memory_bytes_per_s / 1e9));
+    text += line("expected speed",
+                 fmt::format("{:.3g} tokens/s, bound by {}", f.token_s > 0 ? 1 / f.token_s : 0.0,
+                             f.read_s > f.compute_s ? "the disk" : "memory"));
+    return text;
+}
+
+Json to_json(const std::string& directory, const Report& r) {
+    Json parts = Json::array();
+    for (const PlanPart& part : r.plan.parts)
+        parts.push_back({{"name", part.name}, {"bytes", part.bytes}});
+    const Forecast& f = r.forecast;
+    return {{"model", directory},
+            {"memory",
+             {{"parts", parts},
+              {"total_bytes", r.plan.total_bytes},
+              {"budget_bytes", r.plan.budget_bytes},
+              {"budget_automatic", r.plan.budget_automatic},
+              {"context", r.plan.context},
+              {"largest_context", r.largest_context},
+              {"smallest_budget_bytes", r.plan.smallest_budget_bytes},
+              {"everything_bytes", r.plan.everything_bytes}}},
+            {"token",
+             {{"expert_slots", r.plan.expert_slots},
+              {"expert_count", r.plan.expert_count},
+              {"cached_share", f.cached_share},
+              {"hit_rate", f.hit_rate},
+              {"hit_rate_from", f.hit_rate_given ? "option" : "prior"},
+              {"experts", r.plan.experts_per_token},
+              {"expert_read_bytes", r.plan.expert_read_bytes},
+              {"read_bytes", f.read_bytes_per_token},
+              {"read_seconds", f.read_s},
+              {"multiplied_bytes", f.multiplied_bytes_per_token},
+              {"compute_seconds", f.compute_s},
+              {"seconds", f.token_s}}},
+            {"speeds",
+             {{"drive_bytes_per_s", r.speeds.drive_bytes_per_s},
+              {"drive_from", r.drive_given ? "option" : "measured"},
+              {"drive_direct", r.drive_direct},
+              {"memory_bytes_per_s", r.speeds.memory_bytes_per_s}}}};
+}
+
+}  // namespace
+
+int plan_command(const Invocation& invocation, const Console& console) {
+    Settings settings = invocation.settings;
+    auto options = engine_options(settings);
+    if (!options) return misused(console, Command::plan, options.error());
+    if (invocation.arguments.size() > 1)
+        return misused(console, Command::plan,
+                       Error{ErrorKind::invalid_input,
+                             fmt::format("found {} arguments, expected one model directory at most",
+                                         invocation.arguments.size()),
+                             std::source_location::current()});
+    if (!invocation.arguments.empty()) options->model_directory = invocation.arguments[0];
+    options->tokenizer_required = false;
+    Notices notices;
+    const auto report = make_report(settings, *options, notices);
+    console.show(notices);
+    if (!report) {
+        if (report.error().kind == ErrorKind::invalid_input)
+            return misused(console, Command::plan, report.error());
+        return failed(console, report.error());
+    }
+    console.out.write(settings.on(Opt::json)
+                          ? to_json(options->model_directory, *report)
+                                    .dump(2, ' ', false, Json::error_handler_t::replace) +
+                                "\n"
+                          : to_text(options->model_directory, *report));
+    return kExitOk;
+}
+
+}  // namespace colibri
