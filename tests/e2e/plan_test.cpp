@@ -24,7 +24,8 @@ public:
         std::string pattern = (fs::temp_directory_path() / "colibri-doctor-XXXXXX").string();
         path_ = mkdtemp(pattern.data());
         for (const auto& entry : fs::directory_iterator(source))
-            if (entry.is_regular_file()) fs::copy(entry.path(), path_);
+            if (entry.is_regular_file() && !entry.path().filename().string().starts_with("oracle"))
+                fs::copy(entry.path(), path_);
     }
     ~Copy() {
         std::error_code ignored;
