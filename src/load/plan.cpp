@@ -12,9 +12,33 @@ namespace colibri {
 namespace {
 
 // Prefill slices to choose from. Longer ones read each expert less often but need more scratch.
-constexpr std::array<uint32_t, 6> kSliceRows{512, 256, 128, 64, 32, 16};
+constexpr std::array<uint32_t, 9> kSliceRows{4096, 2048, 1024, 512, 256, 128, 64, 32, 16};
 // Scratch may take this share of what the fixed parts leave before a shorter slice is taken.
 constexpr double kScratchShare = 0.25;
+// Slices beyond this compute no faster; they only save reading every expert again for each part of
+// a long prompt. That is worth a smaller share, and nothing when all experts stay in memory.
+constexpr uint32_t kFullSpeedRows = 512;
+constexpr double kLongScratchShare = 0.10;
+
+// The longest slice that `spare` bytes beyond the least allow, or the shortest.
+uint32_t choose_slice_rows(const PlanInputs& in, uint64_t spare, uint64_t all_slots_bytes) {
+    const auto fits_all = [&](uint32_t rows) {
+        return spare >= in.scratch_bytes(rows) + all_slots_bytes;
+    };
+    const bool all_in_memory = fits_all(kFullSpeedRows);
+    for (const uint32_t rows : kSliceRows) {
+        const auto scratch = double(in.scratch_bytes(rows));
+        if (rows > kFullSpeedRows) {
+            if (!all_in_memory && rows <= in.context &&
+                scratch <= kLongScratchShare * double(spare))
+                return rows;
+        } else if (rows <= round_up(in.context, 16U) * 2 &&
+                   (fits_all(rows) || scratch <= kScratchShare * double(spare))) {
+            return rows;
+        }
+    }
+    return kSliceRows.back();
+}
 // Assumed when the machine does not say how much memory is free.
 constexpr uint64_t kUnknownMemoryBudget = 4 * kGiB;
 
@@ -84,15 +108,7 @@ Result<PlannedSlots> plan_memory(const PlanInputs& in) {
     plan.slice_rows = least_rows;
     if (fits && in.slice_rows == 0) {
         const uint64_t spare = plan.budget_bytes - fixed.bytes - fixed.slots_min;
-        for (const uint32_t rows : kSliceRows) {
-            const uint64_t scratch = in.scratch_bytes(rows);
-            const bool everything_fits = spare >= scratch + fixed.slots_all - fixed.slots_min;
-            if (rows <= round_up(in.context, 16U) * 2 &&
-                (everything_fits || double(scratch) <= kScratchShare * double(spare))) {
-                plan.slice_rows = rows;
-                break;
-            }
-        }
+        plan.slice_rows = choose_slice_rows(in, spare, fixed.slots_all - fixed.slots_min);
     }
     const uint64_t scratch = in.scratch_bytes(plan.slice_rows);
     const uint64_t for_slots = fits ? plan.budget_bytes - fixed.bytes - scratch : fixed.slots_min;
@@ -113,7 +129,7 @@ Result<PlannedSlots> plan_memory(const PlanInputs& in) {
     std::erase_if(plan.parts, [](const PlanPart& part) { return part.bytes == 0; });
     for (const PlanPart& part : plan.parts) plan.total_bytes += part.bytes;
     plan.everything_bytes = fixed.bytes + fixed.slots_all +
-                            in.scratch_bytes(in.slice_rows != 0 ? in.slice_rows : kSliceRows[0]);
+                            in.scratch_bytes(in.slice_rows != 0 ? in.slice_rows : kFullSpeedRows);
     if (fits) return out;
     return fail(ErrorKind::out_of_budget,
                 fmt::format("{} budget of {} is too small for this model with a context of {}: the "

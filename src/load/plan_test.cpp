@@ -201,6 +201,25 @@ TEST(Plan, ModelsLargerThanMemoryAreWelcome) {
     EXPECT_GT(planned->plan.everything_bytes, 380 * kGiB);
 }
 
+// Goal: a prompt as long as the context passes in one slice when experts stream and memory allows,
+// so that each expert is read once; not when they all stay in memory or the cache would pay for it.
+// Method: a large model at 24 GiB, a small one, and a large one at little more than its least.
+TEST(Plan, LongSlicesSaveReadingAgain) {
+    const std::vector<PlanSlotClass> large{{.slot_bytes = 20 * kMiB, .experts = 19456}};
+    for (const uint32_t context : {1024U, 2048U, 4096U}) {
+        PlanInputs in = inputs(24 * kGiB, large);
+        in.context = context;
+        EXPECT_EQ(plan_memory(in)->plan.slice_rows, context);
+    }
+    PlanInputs resident = inputs(64 * kGiB, one_class());
+    resident.context = 4096;
+    EXPECT_EQ(plan_memory(resident)->plan.slice_rows, 512U);
+    PlanInputs tight = inputs(24 * kGiB, large);
+    tight.context = 4096;
+    tight.budget_bytes = plan_memory(tight)->plan.smallest_budget_bytes + 64 * kMiB;
+    EXPECT_LE(plan_memory(tight)->plan.slice_rows, 512U);
+}
+
 // Goal: short contexts get no longer slices than they have rows to fill.
 // Method: contexts of 16 and 40 positions with plenty of memory.
 TEST(Plan, SlicesFitTheContext) {
