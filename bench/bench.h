@@ -59,5 +59,6 @@ private:
 [[nodiscard]] Status run_matmul(Options options);
 [[nodiscard]] Status run_nano(Options options);
 [[nodiscard]] Status run_resident_decode(Options options);
+[[nodiscard]] Status run_routes_decode(Options options);
 
 }  // namespace colibri::bench

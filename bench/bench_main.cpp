@@ -32,6 +32,11 @@ constexpr std::array kSubcommands{
                "a synthetic model that lies in memory, interleaved with membw:\n"
                "            --format int8-row|int4-g64 --bytes 4G --directory build --threads N\n"
                "            --pairs 9 --seconds 5 --isa NAME"},
+    Subcommand{"routes", colibri::bench::run_routes_decode,
+               "decode along recorded routes, guessing the next layer's experts off and on:\n"
+               "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
+               "            --ram 1G --recall 70 --policy frequency|lru --threads N --isa NAME\n"
+               "            --directory build --pairs 9 --seconds 5"},
     Subcommand{"nano", colibri::bench::run_nano,
                "the bundled model, all experts resident: decode, prefill, first token, memory:\n"
                "            --model DIR --threads N --rows 512 --rounds 9 --seconds 5 --isa NAME"},

@@ -32,6 +32,12 @@ enum class CachePolicy : uint8_t {
     lru,        // the one that was used longest ago leaves
 };
 
+enum class Prefetch : uint8_t {
+    automatic,  // as long as it pays
+    on,
+    off,
+};
+
 enum class Activations : uint8_t {
     automatic,  // integer path for weights in integer formats, float path for the rest
     f32,        // float path everywhere: the reference for correctness
@@ -54,6 +60,11 @@ struct EngineOptions {
     uint32_t prefill_slice = 0;    // rows that go through a layer together; 0: the planner decides
     bool draft_head = false;       // load the MTP layer when the checkpoint has one
     bool dense_attention = false;  // lossy: ignore a missing indexer beyond index_topk positions
+    Prefetch prefetch = Prefetch::automatic;  // read what the next layer will probably need
+    // Where the usage history is; "" = none is kept. What cannot be written there goes into a
+    // subdirectory of the second one.
+    std::string state_directory, fallback_state_directory;
+    bool warm = false;  // fill the cache in the background with what earlier runs used most
     bool tokenizer_required = true;  // false: token ids only (coli eval)
     std::function<void(const LoadProgress&)>
         progress;  // called from the opening thread, may be empty
@@ -92,6 +103,9 @@ struct GenerationStats {
     uint32_t reasoning_tokens = 0;  // of the generated
     uint64_t prefill_us = 0, decode_us = 0, first_token_us = 0;
     uint64_t expert_hits = 0, expert_misses = 0, read_bytes = 0, wait_us = 0;
+    // Experts read before their layer asked for them; of these asked for, and read in vain.
+    uint64_t prefetches = 0, useful_prefetches = 0, wasted_prefetches = 0;
+    uint64_t useful_prefetch_bytes = 0, wasted_prefetch_bytes = 0;
 };
 
 struct Generation {
@@ -166,6 +180,8 @@ public:
     [[nodiscard]] const Tokenizer* tokenizer()
         const;  // null when none was required and none is there
     [[nodiscard]] Model& model();
+    // What has come up since the last call and is worth a line to the user.
+    [[nodiscard]] std::vector<std::string> take_notices();
     // Sampling that generation_config.json recommends, over SamplingOptions' defaults.
     [[nodiscard]] SamplingOptions recommended_sampling() const;
     // "glm_moe_dsa, 8 layers, ..., avx512, 2 threads, activations auto (fp8: float path)": the

@@ -67,8 +67,13 @@ std::string statistics_line(const GenerationStats& stats) {
                                    tokens_per_second(stats), stats.generated_tokens, read,
                                    double(stats.prefill_us) / 1e6);
     if (stats.reused_tokens > 0) line += fmt::format(", {} reused", stats.reused_tokens);
-    return line + fmt::format(" | hits {:.0f} %, {} read, waited {:.0f} %", 100 * hit_rate(stats),
-                              format_bytes(stats.read_bytes), 100 * wait_share(stats));
+    line += fmt::format(" | hits {:.0f} %, {} read, waited {:.0f} %", 100 * hit_rate(stats),
+                        format_bytes(stats.read_bytes), 100 * wait_share(stats));
+    if (stats.prefetches > 0)
+        line += fmt::format(" | prefetched {}, {:.0f} % useful, {} in vain", stats.prefetches,
+                            100 * double(stats.useful_prefetches) / double(stats.prefetches),
+                            format_bytes(stats.wasted_prefetch_bytes));
+    return line;
 }
 
 std::string ending_remark(const Generation& generation, uint32_t context) {

@@ -127,6 +127,7 @@ private:
             return session_.generate(prompt, options);
         }();
         view.finish();
+        for (const std::string& notice : engine_.take_notices()) console_.note(notice);
         if (!generation) {
             report(generation.error());
         } else {
@@ -192,6 +193,7 @@ int chat_command(const Invocation& invocation, const Console& console) {
     const Settings& settings = invocation.settings;
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::chat, options.error());
+    use_history(settings, *options);
     const auto engine = open_engine(*std::move(options), console);
     if (!engine) return failed(console, engine.error());
     auto session = (*engine)->new_session();

@@ -110,6 +110,14 @@ constexpr CommandSpec kCommands[] = {
          "Runs the decode steps of each route trace through an empty cache, for every policy and "
          "capacity, and prints the hit rate, its ratio to the best possible one (Belady's), and "
          "the bytes to read per token. Needs no model."},
+    {.id = usage,
+     .words = "usage",
+     .arguments = "",
+     .takes_arguments = false,
+     .summary = "what a model's usage history knows",
+     .details =
+         "Prints where it is, how many tokens it is about, and how much of all uses the most "
+         "used experts have. Loads no weights."},
     {.id = help,
      .words = "help",
      .arguments = "[COMMAND]",

@@ -17,5 +17,6 @@ namespace colibri {
 [[nodiscard]] int eval_ppl_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int trace_record_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int trace_replay_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int usage_command(const Invocation& invocation, const Console& console);
 
 }  // namespace colibri

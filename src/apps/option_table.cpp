@@ -15,7 +15,7 @@ constexpr uint32_t in(Commands... commands) {
 using enum Command;
 constexpr uint32_t kEval = in(eval_logits, eval_trace, eval_ppl);
 constexpr uint32_t kAnswer = in(run, chat);
-constexpr uint32_t kAll = kAnswer | in(info, plan, doctor) | kEval | in(trace_record);
+constexpr uint32_t kAll = kAnswer | in(info, plan, doctor, trace_record, usage) | kEval;
 
 constexpr double kMost32 = 4294967295.0;
 constexpr double kMost64 = 18446744073709551615.0;
@@ -135,6 +135,43 @@ constexpr OptionSpec kOptions[] = {
      .help = "Which expert leaves memory when another needs its place. frequency: the one used "
              "least, old uses counting less, with a share of the memory for every layer. lru: the "
              "one used longest ago. Decides speed, never the answer."},
+    {.id = Opt::prefetch,
+     .name = "prefetch",
+     .type = OptionType::choice,
+     .placeholder = "WHEN",
+     .fallback = "auto",
+     .choices = "auto|on|off",
+     .commands = kAll,
+     .group = kModel,
+     .help = "Read experts that the next layer will probably need before it asks. Auto: while it "
+             "makes tokens faster. Decides speed, never the answer."},
+    {.id = Opt::warm,
+     .name = "warm",
+     .type = OptionType::flag,
+     .placeholder = "",
+     .fallback = "false",
+     .commands = kAnswer,
+     .group = kModel,
+     .help = "Fill the memory for experts in the background with those that earlier runs used "
+             "most. Decides speed, never the answer."},
+    {.id = Opt::usage,
+     .name = "usage",
+     .type = OptionType::flag,
+     .placeholder = "",
+     .fallback = "true",
+     .commands = kAnswer,
+     .group = kModel,
+     .help = "Remember which experts are used, for --warm and for the policy. Decides speed, never "
+             "the answer."},
+    {.id = Opt::state_dir,
+     .name = "state-dir",
+     .type = OptionType::path,
+     .placeholder = "DIR",
+     .fallback = "auto",
+     .commands = kAnswer | in(usage),
+     .group = kModel,
+     .help = "Where the usage history of this model is kept. Auto: .colibri in the model's "
+             "directory; where that cannot be written, the user's state directory."},
 
     {.id = Opt::prompt,
      .name = "prompt",
@@ -249,7 +286,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::flag,
      .placeholder = "",
      .fallback = "false",
-     .commands = in(run, info, plan, doctor, convert, eval_ppl, trace_replay),
+     .commands = in(run, info, plan, doctor, convert, eval_ppl, trace_replay, usage),
      .everywhere = false,
      .group = kOutput,
      .help = "One JSON object on standard output instead of text."},
@@ -372,6 +409,24 @@ constexpr OptionSpec kOptions[] = {
      .everywhere = false,
      .group = kEvaluation,
      .help = "Sizes of the cache in percent of the model's experts, separated by commas."},
+    {.id = Opt::import_file,
+     .name = "import",
+     .type = OptionType::path,
+     .placeholder = "FILE",
+     .fallback = "",
+     .commands = in(usage),
+     .everywhere = false,
+     .group = kEvaluation,
+     .help = "Replace the history by this one of the original engine (.coli_usage)."},
+    {.id = Opt::export_file,
+     .name = "export",
+     .type = OptionType::path,
+     .placeholder = "FILE",
+     .fallback = "",
+     .commands = in(usage),
+     .everywhere = false,
+     .group = kEvaluation,
+     .help = "Write the history in the original engine's form (.coli_usage)."},
     {.id = Opt::experts,
      .name = "experts",
      .type = OptionType::text,
@@ -459,7 +514,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::path,
      .placeholder = "FILE",
      .fallback = "",
-     .commands = kAnswer | in(convert, trace_record) | kEval,
+     .commands = kAnswer | in(convert, trace_record, usage) | kEval,
      .group = kConfiguration,
      .help = "Configuration file: lines of `key = value` with the names of options, or a JSON "
              "object."},

@@ -30,10 +30,11 @@ enum class Command : uint8_t {
     eval_ppl,
     trace_record,
     trace_replay,
+    usage,
     help,
     version,
 };
-inline constexpr uint32_t kCommandCount = 13;
+inline constexpr uint32_t kCommandCount = 14;
 
 struct CommandSpec {
     Command id;
@@ -69,6 +70,10 @@ enum class Opt : uint8_t {
     prefill_slice,
     reader,
     policy,
+    prefetch,
+    warm,
+    usage,
+    state_dir,
     prompt,
     system,
     raw,
@@ -93,6 +98,8 @@ enum class Opt : uint8_t {
     deep,
     replay_policy,
     capacity,
+    import_file,
+    export_file,
     experts,
     dense,
     mtp,

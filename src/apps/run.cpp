@@ -75,6 +75,11 @@ nlohmann::ordered_json json_report(const Generation& generation, const Engine& e
                        {"hit_rate", hit_rate(stats)},
                        {"read_bytes", stats.read_bytes},
                        {"wait_us", stats.wait_us},
+                       {"prefetches", stats.prefetches},
+                       {"useful_prefetches", stats.useful_prefetches},
+                       {"wasted_prefetches", stats.wasted_prefetches},
+                       {"useful_prefetch_bytes", stats.useful_prefetch_bytes},
+                       {"wasted_prefetch_bytes", stats.wasted_prefetch_bytes},
                        {"wait_share", wait_share(stats)},
                        {"planned_bytes", engine.plan().total_bytes},
                        {"peak_resident_bytes", peak_resident_bytes()}};
@@ -124,6 +129,7 @@ int answer(Engine& engine, const Invocation& invocation, const std::string& text
     if (json) options.on_text = nullptr;
     const auto generation = session->generate(*prompt, options);
     view.finish();
+    for (const std::string& notice : engine.take_notices()) console.note(notice);
     if (!generation) return failed(console, generation.error());
     if (!json) return report_text(*generation, settings, console, session->context());
     const auto report = json_report(*generation, engine, settings, options.sampling,
@@ -139,6 +145,7 @@ int run_command(const Invocation& invocation, const Console& console) {
     const Settings& settings = invocation.settings;
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::run, options.error());
+    use_history(settings, *options);
     const auto text = prompt_text(invocation);
     if (!text)
         return text.error().kind == ErrorKind::invalid_input

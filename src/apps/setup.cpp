@@ -8,6 +8,7 @@
 #include <random>
 #include <system_error>
 
+#include "apps/line_reader.h"
 #include "base/units.h"
 #include "kernels/kernels.h"
 #include "platform/reader.h"
@@ -93,7 +94,26 @@ Result<EngineOptions> engine_options(const Settings& settings) {
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = to_string(chosen_reader(settings));
     if (settings.text(Opt::policy) == "lru") options.policy = CachePolicy::lru;
+    const std::string prefetch = settings.text(Opt::prefetch);
+    if (prefetch == "on") options.prefetch = Prefetch::on;
+    if (prefetch == "off") options.prefetch = Prefetch::off;
     return options;
+}
+
+StatePlaces state_places(const Settings& settings, const std::string& model_directory) {
+    const std::string given = settings.text(Opt::state_dir);
+    if (!given.empty()) return {.directory = given, .fallback = ""};
+    const std::string user = state_directory();
+    return {.directory = model_directory + "/.colibri",
+            .fallback = user.empty() ? "" : user + "/models"};
+}
+
+void use_history(const Settings& settings, EngineOptions& options) {
+    options.warm = settings.on(Opt::warm);
+    if (!settings.on(Opt::usage)) return;
+    const StatePlaces places = state_places(settings, options.model_directory);
+    options.state_directory = places.directory;
+    options.fallback_state_directory = places.fallback;
 }
 
 Result<ModelOptions> model_options(const Settings& settings) {
@@ -108,6 +128,9 @@ Result<ModelOptions> model_options(const Settings& settings) {
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = chosen_reader(settings);
     if (settings.text(Opt::policy) == "lru") options.policy = PolicyKind::lru;
+    const std::string prefetch = settings.text(Opt::prefetch);
+    if (prefetch == "on") options.prefetch = PrefetchMode::on;
+    if (prefetch == "off") options.prefetch = PrefetchMode::off;
     return options;
 }
 

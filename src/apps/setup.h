@@ -31,6 +31,16 @@ int misused(const Console& console, Command command, const Error& error);
 [[nodiscard]] Result<EngineOptions> engine_options(const Settings& settings);
 [[nodiscard]] Result<ModelOptions> model_options(const Settings& settings);
 
+// --state-dir, or where state files of a model are by themselves (docs/cache.md).
+struct StatePlaces {
+    std::string directory, fallback;
+};
+[[nodiscard]] StatePlaces state_places(const Settings& settings,
+                                       const std::string& model_directory);
+
+// --usage, --state-dir and --warm: for commands that keep a usage history.
+void use_history(const Settings& settings, EngineOptions& options);
+
 // A number from the system's entropy, for --seed random.
 [[nodiscard]] uint64_t random_seed();
 

@@ -38,6 +38,15 @@ std::tm local_time() {
     return local;
 }
 
+PrefetchMode prefetch_mode(Prefetch prefetch) {
+    switch (prefetch) {
+        case Prefetch::automatic: return PrefetchMode::automatic;
+        case Prefetch::on: return PrefetchMode::on;
+        case Prefetch::off: return PrefetchMode::off;
+    }
+    return PrefetchMode::automatic;
+}
+
 Result<ModelOptions> model_options(const EngineOptions& options, const ModelFiles& files) {
     TRY(const Kernels* kernels, choose_kernels(options.isa));
     TRY(const ReaderKind reader, choose_reader_kind(options.reader));
@@ -53,7 +62,11 @@ Result<ModelOptions> model_options(const EngineOptions& options, const ModelFile
         .draft_head = options.draft_head,
         .dense_attention = options.dense_attention,
         .policy = options.policy == CachePolicy::lru ? PolicyKind::lru : PolicyKind::frequency,
-        .reader = reader};
+        .reader = reader,
+        .prefetch = prefetch_mode(options.prefetch),
+        .state_directory = options.state_directory,
+        .fallback_state_directory = options.fallback_state_directory,
+        .warm = options.warm};
 }
 
 }  // namespace
@@ -97,6 +110,9 @@ const Tokenizer* Engine::tokenizer() const {
 }
 Model& Engine::model() {
     return *impl_->model;
+}
+std::vector<std::string> Engine::take_notices() {
+    return impl_->notices.take();
 }
 bool Engine::has_chat_template() const {
     return impl_->files.chat_template.has_value();

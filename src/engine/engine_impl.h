@@ -15,6 +15,7 @@ struct Engine::Impl {
     ModelFiles files;
     std::unique_ptr<Model> model;
     EndTokens end_tokens;
+    Notices notices;  // since open()
     std::optional<ThinkTags> think_tags;
 };
 

@@ -155,6 +155,13 @@ Result<Generation> Session::generate(const Prompt& prompt, const GenerateOptions
     out.stats.expert_misses = after.misses - before.misses;
     out.stats.read_bytes = after.read_bytes - before.read_bytes;
     out.stats.wait_us = after.wait_us - before.wait_us;
+    out.stats.prefetches = after.guesses - before.guesses;
+    out.stats.useful_prefetches = after.useful_guesses - before.useful_guesses;
+    out.stats.wasted_prefetches = after.wasted_guesses - before.wasted_guesses;
+    out.stats.useful_prefetch_bytes = after.useful_guess_bytes - before.useful_guess_bytes;
+    out.stats.wasted_prefetch_bytes = after.wasted_guess_bytes - before.wasted_guess_bytes;
+    if (const Status saved = s.engine.model->save_usage(out.stats.generated_tokens); !saved)
+        s.engine.notices.add(saved.error().message);
     return out;
 }
 

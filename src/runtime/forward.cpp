@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/clock.h"
 #include "blocks/attention/grouped_query.h"
 #include "blocks/attention/latent.h"
 #include "blocks/experts/feed_forward.h"
@@ -73,6 +74,21 @@ uint64_t body_scratch_bytes(const Body& body, uint32_t dim, bool sparse, uint32_
                       body);
 }
 
+// Beside a body: what guessing the next layer's experts takes.
+uint64_t guess_scratch_bytes(const ModelSpec& spec, uint32_t rows) {
+    uint64_t most = 0;
+    for (const Layer& layer : spec.layers)
+        for (const Sublayer& sublayer : layer.sublayers)
+            if (const auto* moe = std::get_if<MoeFeedForward>(&sublayer.body)) {
+                const uint64_t count = uint64_t(rows) * std::get<Router>(moe->router).top_k;
+                most = std::max(most, choose_experts_scratch_bytes(*moe, rows) +
+                                          scratch_bytes_of<float>(uint64_t(rows) * spec.dim) +
+                                          scratch_bytes_of<uint32_t>(count) +
+                                          scratch_bytes_of<float>(count));
+            }
+    return most;
+}
+
 // Arrays of one slice, in scratch.
 struct Slice {
     uint32_t rows = 0;
@@ -110,6 +126,7 @@ private:
     Status run_body(const Body& body, const BodyWeights& weights, const LayerRopes& ropes,
                     uint32_t store_layer, LayerState state, Slice& slice, Trace* trace);
     Status emit(const float* normed, uint32_t rows, uint32_t done_rows, bool contains_last);
+    void guess_next(uint32_t layer, const Slice& s);
     void trace_selection(Trace& trace, uint32_t layer, const Slice& slice) const;
     Status check_finite(const float* rows, uint32_t count) const;
 
@@ -187,19 +204,25 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
             [&](const CompressedAttention& b) -> Status { return unavailable(b); },
             [&](const LinearAttention& b) -> Status { return unavailable(b); },
             [&](const DenseFeedForward&) -> Status {
+                guess_next(store_layer, s);
                 return feed_forward(compute_, std::get<FeedForwardWeights>(weights), h, s.rows, y);
             },
             [&](const MoeFeedForward& b) -> Status {
                 const MoeBlock block{b, std::get<MoeWeights>(weights), store_layer, dim};
+                const RoutedSlice routed{.layer = store_layer,
+                                         .first_position = s.first_position,
+                                         .rows = s.rows,
+                                         .top_k = std::get<Router>(b.router).top_k,
+                                         .ids = s.routes.ids,
+                                         .weights = s.routes.weights};
+                const auto force = [&](RoutedRows rows) {
+                    if (options_.force_routes)
+                        options_.force_routes(routed, rows.ids, rows.weights);
+                };
+                const auto guess = [&] { guess_next(store_layer, s); };
                 TRY_STATUS(moe_forward(compute_, *model_.store, block, h, s.rows, s.routes,
-                                       options_.cancel, y));
-                if (options_.on_routes)
-                    options_.on_routes({.layer = store_layer,
-                                        .first_position = s.first_position,
-                                        .rows = s.rows,
-                                        .top_k = std::get<Router>(b.router).top_k,
-                                        .ids = s.routes.ids,
-                                        .weights = s.routes.weights});
+                                       options_.cancel, {.routed = force, .reading = guess}, y));
+                if (options_.on_routes) options_.on_routes(routed);
                 if (trace == nullptr) return {};
                 Trace::Routes& routes = trace->routes[store_layer];
                 routes.top_k = std::get<Router>(b.router).top_k;
@@ -211,6 +234,42 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
             },
         },
         body);
+}
+
+// The experts that the next layer's router would choose for the rows as they are now, before this
+// layer's experts have run: most of them are right. Reading them hides behind this layer's work.
+void Pass::guess_next(uint32_t layer, const Slice& s) {
+    const uint32_t next = layer + 1;
+    if (!model_.prefetch.active() || s.rows > kDecodeRowsMax || next >= model_.spec.layers.size())
+        return;
+    const auto& sublayers = model_.spec.layers[next].sublayers;
+    for (size_t i = 0; i < sublayers.size(); ++i) {
+        const auto* moe = std::get_if<MoeFeedForward>(&sublayers[i].body);
+        if (moe == nullptr) continue;
+        const ScratchScope scope(scratch_);
+        const uint32_t dim = model_.spec.dim;
+        const uint32_t count = s.rows * std::get<Router>(moe->router).top_k;
+        auto* h = scratch_.take<float>(uint64_t(s.rows) * dim);
+        const RoutedRows routes{.ids = scratch_.take<uint32_t>(count),
+                                .weights = scratch_.take<float>(count)};
+        const SublayerWeights& weights = model_.weights.layers[next].sublayers[i];
+        norm_rows(s.x, weights.norm, sublayers[i].norm, s.rows, h);
+        const MoeBlock block{*moe, std::get<MoeWeights>(weights.body), next, dim};
+        // Values that are not finite are reported by the layer itself.
+        if (!choose_experts(compute_, block, {h, dim}, s.rows, routes)) return;
+        if (options_.force_routes)
+            options_.force_routes({.layer = next,
+                                   .first_position = s.first_position,
+                                   .rows = s.rows,
+                                   .top_k = count / s.rows,
+                                   .ids = routes.ids,
+                                   .weights = routes.weights,
+                                   .guess = true},
+                                  routes.ids, routes.weights);
+        model_.guesses.clear();
+        for (uint32_t g = 0; g < count; ++g) model_.guesses.push_back({next, routes.ids[g]});
+        model_.store->prefetch(model_.guesses);
+    }
 }
 
 void Pass::trace_selection(Trace& trace, uint32_t layer, const Slice& s) const {
@@ -391,6 +450,7 @@ uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool d
                 body, body_scratch_bytes(sublayer.body, spec.dim, sparse, rows, context, threads));
     };
     for (const Layer& layer : spec.layers) look(layer, indexers_present);
+    body += guess_scratch_bytes(spec, std::min(rows, kDecodeRowsMax));
     if (draft) {
         look(spec.draft->layer, false);
         body = std::max(body, scratch_bytes_of<float>(n * 2 * spec.dim) +
@@ -409,9 +469,13 @@ Status Model::forward(SequenceState& state, std::span<const int32_t> tokens,
     }
     const auto total = uint32_t(tokens.size());
     Pass pass(*impl_, options);
-    return in_slices(state, total, impl_->plan.slice_rows, [&](uint32_t begin, uint32_t rows) {
+    const uint64_t begin_us = now_us();
+    TRY_STATUS(in_slices(state, total, impl_->plan.slice_rows, [&](uint32_t begin, uint32_t rows) {
         return pass.main_slice(state, tokens.subspan(begin, rows), begin, total);
-    });
+    }));
+    if (total == 1 && impl_->prefetch.learns())
+        impl_->prefetch.step(now_us() - begin_us, impl_->store->counters());
+    return {};
 }
 
 Status Model::draft_forward(SequenceState& draft, std::span<const float> hidden,

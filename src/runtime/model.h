@@ -16,8 +16,11 @@
 #include "load/plan.h"
 #include "model/spec.h"
 #include "platform/reader.h"
+#include "runtime/prefetch_control.h"
 #include "runtime/sequence_state.h"
+#include "runtime/usage_file.h"
 #include "store/expert_store.h"
+#include "store/usage.h"
 
 namespace colibri {
 
@@ -34,6 +37,11 @@ struct ModelOptions {
     bool dense_attention = false;
     PolicyKind policy = PolicyKind::frequency;  // of the expert cache
     ReaderKind reader = ReaderKind::automatic;  // of experts
+    PrefetchMode prefetch = PrefetchMode::automatic;
+    // Where the usage history is (docs/cache.md); "": none is read or written. What cannot be
+    // written there goes into a subdirectory of the second one, if given.
+    std::string state_directory, fallback_state_directory;
+    bool warm = false;  // fill the cache in the background with what the history knows
     std::function<void(std::string_view step, uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
 
@@ -65,6 +73,7 @@ struct RoutedSlice {
     uint32_t rows = 0, top_k = 0;
     const uint32_t* ids = nullptr;
     const float* weights = nullptr;
+    bool guess = false;  // what the layer will probably use, before its turn
 };
 
 enum class LogitRows : uint8_t { none, last, all };
@@ -77,6 +86,9 @@ struct ForwardOptions {
     // Called likewise with [dim] hidden rows after the final norm, every row, when set.
     std::function<Status(uint32_t row, std::span<const float> hidden)> on_hidden;
     std::function<void(uint32_t done_rows, uint32_t total_rows)> on_progress;
+    // For measurements: overwrites what the router has chosen (ids ascending and unique in a row)
+    // or guessed (any ids).
+    std::function<void(const RoutedSlice& routes, uint32_t* ids, float* weights)> force_routes;
     // Called after a layer's experts have run.
     std::function<void(const RoutedSlice& routes)> on_routes;
     Trace* trace = nullptr;
@@ -92,6 +104,9 @@ public:
     // The plan alone, without loading weights.
     [[nodiscard]] static Result<MemoryPlan> plan_only(const ModelOptions& options,
                                                       Notices& notices);
+    // Where the usage history of this model is, without loading weights.
+    [[nodiscard]] static Result<UsagePlace> usage_place(const ModelOptions& options,
+                                                        Notices& notices);
     ~Model();
 
     [[nodiscard]] const ModelSpec& spec() const;
@@ -103,6 +118,12 @@ public:
         const;  // "fp8-g128 experts, fp8-g128 dense, bf16 embedding"
     [[nodiscard]] StoreCounters store_counters() const;
     [[nodiscard]] ExpertStore& store();
+
+    [[nodiscard]] bool prefetching() const;  // at present
+    [[nodiscard]] const UsageHistory& usage() const;
+    // Adds what was used since the last call, over `steps` tokens, to the history, and writes it.
+    // Nothing without a state directory. Errors: io; everything goes on without.
+    [[nodiscard]] Status save_usage(uint64_t steps);
 
     [[nodiscard]] SequenceState new_state() const;        // main layers
     [[nodiscard]] SequenceState new_draft_state() const;  // the draft layer's own rows

@@ -12,6 +12,8 @@
 #include "kernels/rope_table.h"
 #include "load/bind.h"
 #include "runtime/model.h"
+#include "runtime/prefetch_control.h"
+#include "runtime/usage_file.h"
 
 namespace colibri {
 
@@ -35,6 +37,9 @@ struct Model::Impl {
     bool indexers_present = true;
     bool draft_loaded = false;
     std::unique_ptr<ExpertStore> store;
+    UsageFile usage;
+    PrefetchControl prefetch{PrefetchMode::off};
+    std::vector<ExpertId> guesses;  // kept for its memory
     AlignedBuffer scratch;
     std::shared_ptr<const StateShape> state_shape, draft_shape;
     std::vector<LayerRopes> ropes;  // [layers], the draft layer after the last one

@@ -23,6 +23,10 @@ constexpr uint64_t kProgramBytes = 16 * kMiB;
 // Per tensor: name, record, index entry.
 constexpr uint64_t kTensorTableBytes = 256;
 constexpr uint32_t kDefaultContext = 4096;
+// The history itself, its successor while it is saved, and the file's bytes.
+constexpr uint64_t kHistoryCopies = 4;
+// Tokens before a history says more than chance.
+constexpr double kHistoryStepsMin = 32;
 // Reads in flight: enough to keep a drive busy, within a few large experts.
 constexpr uint64_t kStagingTarget = 32 * kMiB;
 constexpr uint32_t kRingSlotsMin = 4;
@@ -156,6 +160,7 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
                      expert_source_bytes(o.sizes.expert_layers);
     if (const Container* container = o.checkpoint.container())
         in.table_bytes += container->manifest().tensors.size() * kTensorTableBytes;
+    in.table_bytes += kHistoryCopies * sizeof(UsageHistory::Entry) * o.store.experts.size();
     in.dense_bytes = o.sizes.dense_bytes;
     in.context = o.context;
     in.state_bytes = shape_of(o.spec, o.spec.layers, o.sizes, false, 0).bytes_for(o.context);
@@ -280,11 +285,49 @@ std::string formats_of(const BoundModel& bound) {
     return fmt::format("experts {}, dense {}", list(experts), list(dense));
 }
 
+UsagePlace usage_place_of(const ModelOptions& options, const Opened& o) {
+    UsagePlace place{.directory = options.state_directory,
+                     .fallback_directory = options.fallback_state_directory,
+                     .model_directory = options.directory,
+                     .fingerprint = o.fingerprint,
+                     .layers = uint32_t(o.spec.layers.size())};
+    for (const Layer& layer : o.spec.layers)
+        for (const Sublayer& sublayer : layer.sublayers)
+            if (const auto* moe = std::get_if<MoeFeedForward>(&sublayer.body)) {
+                ++place.expert_layers;
+                place.experts = std::get<Router>(moe->router).experts;
+                place.top_k = std::get<Router>(moe->router).top_k;
+            }
+    return place;
+}
+
+std::vector<ExpertPrior> priors_of(const UsageHistory& history) {
+    std::vector<ExpertPrior> priors;
+    if (history.steps < kHistoryStepsMin) return priors;
+    for (const UsageHistory::Entry& entry : history.entries)
+        priors.push_back({entry.id, entry.uses / history.steps});
+    return priors;
+}
+
+void warm(ExpertStore& store, const UsageHistory& history) {
+    std::vector<UsageHistory::Entry> best = history.entries;
+    std::stable_sort(best.begin(), best.end(),
+                     [](const auto& a, const auto& b) { return a.uses > b.uses; });
+    std::vector<ExpertId> set;
+    for (const UsageHistory::Entry& entry : best) set.push_back(entry.id);
+    store.warm(set);
+}
+
 }  // namespace
 
 Result<MemoryPlan> Model::plan_only(const ModelOptions& options, Notices& notices) {
     TRY(Opened opened, open_without_weights(options, notices));
     return std::move(opened.planned.plan);
+}
+
+Result<UsagePlace> Model::usage_place(const ModelOptions& options, Notices& notices) {
+    TRY(const Opened opened, open_without_weights(options, notices));
+    return usage_place_of(options, opened);
 }
 
 Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices& notices) {
@@ -322,7 +365,11 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     o.store.landing = std::move(sources.landing);
     for (size_t i = 0; i < o.store.classes.size(); ++i)
         o.store.classes[i].slots = o.planned.slots[i];
+    impl->usage = UsageFile(usage_place_of(options, o), notices);
+    o.store.priors = priors_of(impl->usage.history());
     TRY(impl->store, ExpertStore::create(std::move(o.store)));
+    if (options.warm) warm(*impl->store, impl->usage.history());
+    impl->prefetch = PrefetchControl(options.prefetch);
     TRY(impl->scratch, AlignedBuffer::allocate(pass_scratch_bytes(
                            o.spec, impl->indexers_present, impl->draft_loaded,
                            impl->plan.slice_rows, impl->plan.context, o.threads)));
@@ -358,6 +405,15 @@ StoreCounters Model::store_counters() const {
 }
 ExpertStore& Model::store() {
     return *impl_->store;
+}
+bool Model::prefetching() const {
+    return impl_->prefetch.active();
+}
+const UsageHistory& Model::usage() const {
+    return impl_->usage.history();
+}
+Status Model::save_usage(uint64_t steps) {
+    return impl_->usage.save(impl_->store->take_uses(), steps);
 }
 
 SequenceState Model::new_state() const {

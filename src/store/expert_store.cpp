@@ -41,12 +41,17 @@ std::string name(ExpertId id) {
 struct ExpertStore::Impl {
     Impl(ExpertTable experts, const StoreConfig& config)
         : table(std::move(experts)),
-          placement(placement_shape(table, config.classes), policy_factory(config.policy)),
-          memory_bytes(store_memory_bytes(config)) {}
+          placement(placement_shape(table, config.classes, config.priors),
+                    policy_factory(config.policy)),
+          memory_bytes(store_memory_bytes(config)),
+          uses(table.size(), 0),
+          warming(table.size(), 0) {}
 
     Status allocate(const StoreConfig& config);
     Status select(std::span<const ExpertId> set);
     void start_stream(StreamKind stream_kind);
+    void end_guesses();
+    void request_speculative();
     void end_stream();
     [[nodiscard]] Status empty_ring(const CancelToken* token);
     void take_completions();
@@ -75,6 +80,10 @@ struct ExpertStore::Impl {
     std::vector<uint32_t> arrived;  // decode: experts to hand out, those before arrived_begin are
     size_t arrived_begin = 0;
     std::optional<Error> error;  // to be reported by next()
+
+    std::vector<uint32_t> uses;    // of each expert, by decode streams
+    std::vector<uint8_t> warming;  // of each expert: a read of warm() is under way
+    uint32_t warming_count = 0;
 
     uint64_t wait_us = 0;
     // Kept for their memory.
@@ -131,6 +140,9 @@ void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
     arrived.clear();
     arrived_begin = 0;
     error.reset();
+    if (kind == StreamKind::decode)
+        for (const uint32_t expert : members) ++uses[expert];
+    end_guesses();
     placement.open(kind, members);
     placement.clear_assignments();
     for (const uint32_t expert : members) {
@@ -148,6 +160,27 @@ void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
                                          : order_for(expert, slot));
     }
     pipeline->request(orders);
+}
+
+// Guesses that the stream about to start waits for are demand reads from now on; the others are
+// dropped if nobody has begun to read them.
+void ExpertStore::Impl::end_guesses() {
+    if (!placement.has_guesses()) return;
+    for (const uint32_t expert : members)
+        if (placement.may_land(expert)) pipeline->promote(expert);
+    dropped.clear();
+    pipeline->cancel_speculative(dropped);
+    for (const uint32_t expert : dropped) placement.cancel(expert);
+}
+
+// The slots that warm() or guess() have just given out.
+void ExpertStore::Impl::request_speculative() {
+    orders.clear();
+    for (const auto& [expert, slot] : placement.assignments())
+        orders.push_back(
+            {.expert = expert, .slot = slots[slot], .keep = true, .speculative = true});
+    placement.clear_assignments();
+    if (!orders.empty()) pipeline->request(orders);
 }
 
 void ExpertStore::Impl::end_stream() {
@@ -187,6 +220,7 @@ void ExpertStore::Impl::take_completions() {
 void ExpertStore::Impl::process(std::vector<Pipeline::Completion>& list) {
     for (Pipeline::Completion& completion : list) {
         const uint32_t expert = completion.expert;
+        if (warming_count > 0) warming_count -= std::exchange(warming[expert], uint8_t(0));
         if (completion.status) {
             if (placement.land(expert) && kind == StreamKind::decode) arrived.push_back(expert);
         } else if (completion.parked && placement.awaits(expert)) {
@@ -250,8 +284,8 @@ Status ExpertStore::open_stream(std::span<const ExpertId> set, StreamKind kind,
                                 const CancelToken* cancel) {
     impl_->end_stream();
     impl_->take_completions();
-    TRY_STATUS(impl_->empty_ring(cancel));
     TRY_STATUS(impl_->select(set));
+    if (kind == StreamKind::scan) TRY_STATUS(impl_->empty_ring(cancel));
     impl_->cancel = cancel;
     impl_->start_stream(kind);
     return {};
@@ -312,6 +346,54 @@ void ExpertStore::close_stream() {
     impl_->error.reset();
 }
 
+void ExpertStore::warm(std::span<const ExpertId> set) {
+    Impl& impl = *impl_;
+    impl.take_completions();
+    impl.forward_assignments();
+    std::vector<uint32_t> chosen;
+    std::vector<uint32_t> room = impl.placement.free_cache_slots();
+    for (const ExpertId id : set) {
+        const uint32_t expert = impl.table.find(id);
+        if (expert == kNoExpert || !impl.placement.may_warm(expert)) continue;
+        uint32_t& left = room[impl.table.classes()[expert]];
+        if (left == 0) continue;
+        --left;
+        chosen.push_back(expert);
+    }
+    const auto place = [&](uint32_t expert) {
+        const ExpertPart& part = impl.table.parts(expert).front();
+        return std::pair(part.file, part.offset);
+    };
+    std::sort(chosen.begin(), chosen.end(),
+              [&](uint32_t a, uint32_t b) { return place(a) < place(b); });
+    for (const uint32_t expert : chosen) {
+        if (!impl.placement.warm(expert)) continue;
+        impl.warming_count += impl.warming[expert] == 0 ? 1 : 0;
+        impl.warming[expert] = 1;
+    }
+    impl.request_speculative();
+}
+
+void ExpertStore::prefetch(std::span<const ExpertId> set) {
+    impl_->take_completions();
+    if (impl_->warming_count > 0) return;
+    impl_->forward_assignments();
+    for (const ExpertId id : set) {
+        const uint32_t expert = impl_->table.find(id);
+        if (expert == kNoExpert || !impl_->placement.may_warm(expert)) continue;
+        if (!impl_->placement.guess(expert)) break;
+    }
+    impl_->request_speculative();
+}
+
+std::vector<ExpertUse> ExpertStore::take_uses() {
+    std::vector<ExpertUse> list;
+    for (uint32_t expert = 0; expert < impl_->uses.size(); ++expert)
+        if (const uint32_t count = std::exchange(impl_->uses[expert], 0); count > 0)
+            list.push_back({impl_->table.id(expert), count});
+    return list;
+}
+
 StoreCounters ExpertStore::counters() const {
     const Pipeline::Counters read = impl_->pipeline->counters();
     return {.hits = impl_->placement.hits(),
@@ -323,7 +405,12 @@ StoreCounters ExpertStore::counters() const {
             .retries = read.retries,
             .corrupt_reads = read.corrupt_reads,
             .mirror_reads = read.mirror_reads,
-            .resident = impl_->placement.resident()};
+            .resident = impl_->placement.resident(),
+            .guesses = impl_->placement.guesses().taken,
+            .useful_guesses = impl_->placement.guesses().useful,
+            .wasted_guesses = impl_->placement.guesses().wasted,
+            .useful_guess_bytes = impl_->placement.guesses().useful_bytes,
+            .wasted_guess_bytes = impl_->placement.guesses().wasted_bytes};
 }
 
 uint64_t ExpertStore::memory_bytes() const {
@@ -382,7 +469,8 @@ uint64_t store_memory_bytes(const StoreConfig& config) {
     uint64_t slots = 0;
     for (const SlotClass& slot_class : useful_classes(config))
         slots += slot_count(slot_class) * slot_stride_bytes(slot_class);
-    return slots + ExpertTable::memory_bytes(config) + Placement::memory_bytes(config) +
+    const uint64_t own = config.experts.size() * (sizeof(uint32_t) + sizeof(uint8_t));
+    return slots + own + ExpertTable::memory_bytes(config) + Placement::memory_bytes(config) +
            Pipeline::memory_bytes(config);
 }
 

@@ -70,6 +70,19 @@ struct SlotClass {
     uint32_t ring_slots = 2;
 };
 
+// How often decode steps asked for an expert.
+struct ExpertUse {
+    ExpertId id;
+    uint64_t count = 0;
+};
+
+// What is known of an expert before the store opens: the share of its layer's steps that ask for
+// it, 0 to 1.
+struct ExpertPrior {
+    ExpertId id;
+    double uses_per_step = 0;
+};
+
 struct StoreConfig {
     std::vector<std::shared_ptr<const File>> files;
     std::vector<ExpertSource> experts;  // any order; ids unique
@@ -78,6 +91,7 @@ struct StoreConfig {
     // Kind and bounds; queue_capacity is the store's own business.
     ReaderOptions reader;
     PolicyKind policy = PolicyKind::frequency;  // who leaves when a decode step needs a slot
+    std::vector<ExpertPrior> priors;            // for the policy; unknown ids are ignored
     uint32_t landing_threads = 1;
     // Reads in flight or waiting to land, each of the largest raw size of an expert that is not
     // read in place.
@@ -106,6 +120,9 @@ struct StoreCounters {
     uint64_t corrupt_reads = 0;  // whose bytes the landing function refused
     uint64_t mirror_reads = 0;   // that a mirror answered
     uint64_t resident = 0;       // experts in slots now
+    // Guesses of prefetch(): given a slot; of these asked for; of these read in vain.
+    uint64_t guesses = 0, useful_guesses = 0, wasted_guesses = 0;
+    uint64_t useful_guess_bytes = 0, wasted_guess_bytes = 0;
 };
 
 // One line of the store's history; replaying the log through the policy gives the same hits and
@@ -123,6 +140,8 @@ struct StoreEvent {
         release,
         cancel,
         close,
+        warm,
+        guess,
         // What the store decided: follows from the others.
         hit,
         evict,
@@ -181,6 +200,20 @@ public:
     // more is an error (invalid_input) from next() when nothing can move any more, not a hang.
     [[nodiscard]] uint32_t max_held() const;
     void close_stream();
+
+    // Fills free cache slots with the first of these experts that fit, read in file order, in the
+    // background: reads that anybody waits for come first. Resident and unknown ones are passed
+    // over; a failure is nobody's error.
+    void warm(std::span<const ExpertId> set);
+
+    // The next decode stream may ask for these: reads those that are not resident into slots that
+    // the cache does not need, as long as there are such slots and nobody else waits for the disk.
+    // Evicts nothing. The next stream ends what it does not ask for. Does nothing while warm()
+    // reads.
+    void prefetch(std::span<const ExpertId> set);
+
+    // Uses by decode streams since the last call, ascending id.
+    [[nodiscard]] std::vector<ExpertUse> take_uses();
 
     [[nodiscard]] StoreCounters counters() const;
     [[nodiscard]] uint64_t memory_bytes() const;

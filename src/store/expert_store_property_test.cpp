@@ -239,4 +239,59 @@ TEST(ExpertStoreProperty, DecisionsDoNotDependOnTiming) {
     }
 }
 
+// Goal: guesses, right, wrong or failing, and warming never lose, mix up or hang anything; counters
+// add up and the log still replays exactly.
+// Method: as above, with a warm start and random guesses between streams and within them.
+TEST(ExpertStoreProperty, GuessesAndWarming) {
+    Rng rng(99);
+    uint64_t useful = 0, wasted = 0;
+    for (int round = 0; round < 60; ++round) {
+        World world(rng);
+        world.config.policy = rng.below(2) == 0 ? PolicyKind::lru : PolicyKind::frequency;
+        const auto store = make_store(world.config);
+        store->record_events(true);
+        if (rng.below(2) == 0) store->warm(world.fixture.random_set(rng, 40));
+        std::vector<StoreEvent> log;
+        uint64_t asked = 0;
+        for (int stream = 0; stream < 30; ++stream) {
+            if (rng.below(5) == 0) {
+                const uint64_t begin = rng.below(4000);
+                world.disk.add({.kind = ReadFault::Kind::io_error,
+                                .begin = begin,
+                                .end = begin + 1 + rng.below(200),
+                                .times = uint32_t(1 + rng.below(8))});
+            }
+            const std::vector<ExpertId> set = world.fixture.random_set(rng, 12);
+            const auto guess = [&] {
+                std::vector<ExpertId> guesses = world.fixture.random_set(rng, 4);
+                guesses.insert(guesses.end(), set.begin(),
+                               set.begin() + int64_t(rng.below(set.size() + 1)));
+                store->prefetch(guesses);
+            };
+            if (rng.below(3) != 0) guess();
+            const StreamKind kind = rng.below(4) != 0 ? StreamKind::decode : StreamKind::scan;
+            ASSERT_TRUE(store->open_stream(set, kind));
+            asked += set.size();
+            if (rng.below(2) == 0) guess();
+            const StreamResult result = consume(world, *store, rng, rng.below(4) == 0);
+            if (result.ended) {
+                EXPECT_EQ(result.order.size(), set.size());
+            }
+        }
+        world.disk.clear();
+        const auto order = read_all(world.fixture, *store, world.fixture.all(), StreamKind::scan);
+        ASSERT_TRUE(order) << order.error().message;
+        EXPECT_EQ(*order, world.fixture.all());
+        const StoreCounters counters = store->counters();
+        EXPECT_EQ(counters.hits + counters.misses, asked + world.fixture.all().size());
+        EXPECT_LE(counters.useful_guesses + counters.wasted_guesses, counters.guesses);
+        useful += counters.useful_guesses;
+        wasted += counters.wasted_guesses;
+        append(log, store->take_events());
+        check_replay(world, log, counters);
+    }
+    EXPECT_GT(useful, 100U);
+    EXPECT_GT(wasted, 100U);
+}
+
 }  // namespace colibri

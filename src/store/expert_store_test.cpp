@@ -328,4 +328,23 @@ TEST(ExpertStore, StartsColdAThousandTimes) {
     }
 }
 
+// Goal: warming fills the free slots with the best that fit, and reads them in file order; streams
+// then hit.
+// Method: a list of more experts than slots, best first; a decode stream over the first ones.
+TEST(ExpertStore, WarmingFillsTheCache) {
+    const StoreFixture fixture({.layers = 2, .experts = 8, .slots = 5});
+    const auto store = make_store(fixture.config());
+    const std::vector<ExpertId> best{{1, 7}, {0, 3}, {9, 9}, {1, 2}, {0, 0}, {1, 1}, {0, 7}};
+    store->warm(best);
+    const std::vector<ExpertId> first{{1, 7}, {0, 3}, {1, 2}, {0, 0}, {1, 1}};
+    ASSERT_TRUE(read_all(fixture, *store, first, StreamKind::decode));
+    EXPECT_EQ(store->counters().hits, 5U);
+    EXPECT_EQ(store->counters().reads, 5U);
+    const std::vector<ExpertUse> uses = store->take_uses();
+    ASSERT_EQ(uses.size(), 5U);
+    EXPECT_EQ(uses.front().id, (ExpertId{0, 0}));
+    EXPECT_EQ(uses.front().count, 1U);
+    EXPECT_TRUE(store->take_uses().empty());
+}
+
 }  // namespace colibri

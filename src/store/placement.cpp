@@ -10,10 +10,30 @@ namespace colibri {
 
 using Kind = StoreEvent::Kind;
 
-PlacementShape placement_shape(const ExpertTable& table, std::span<const SlotClass> classes) {
+namespace {
+
+uint32_t pop(std::vector<uint32_t>& stack) {
+    const uint32_t slot = stack.back();
+    stack.pop_back();
+    return slot;
+}
+
+}  // namespace
+
+PlacementShape placement_shape(const ExpertTable& table, std::span<const SlotClass> classes,
+                               std::span<const ExpertPrior> priors) {
     PlacementShape shape{.ids = table.ids(), .classes = table.classes(), .pools = {}};
     for (const SlotClass& slot_class : classes)
         shape.pools.push_back({.slots = slot_class.slots, .ring_slots = slot_class.ring_slots});
+    if (!priors.empty()) shape.uses_per_step.assign(table.size(), 0);
+    for (const auto& [id, uses_per_step] : priors)
+        if (const uint32_t expert = table.find(id); expert != kNoExpert)
+            shape.uses_per_step[expert] = uses_per_step;
+    for (uint32_t expert = 0; expert < table.size(); ++expert) {
+        uint64_t bytes = 0;
+        for (const ExpertPart& part : table.parts(expert)) bytes += part.size_bytes;
+        shape.expert_bytes.push_back(bytes);
+    }
     return shape;
 }
 
@@ -21,7 +41,8 @@ Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
     : ids_(std::move(shape.ids)),
       classes_(std::move(shape.classes)),
       slot_of_(ids_.size(), kNoSlot),
-      undelivered_(ids_.size(), 0) {
+      undelivered_(ids_.size(), 0),
+      expert_bytes_(std::move(shape.expert_bytes)) {
     std::vector<uint32_t> layers;
     for (const ExpertId id : ids_) layers.push_back(id.layer);
     for (const PlacementShape::Pool& pool_shape : shape.pools) {
@@ -30,6 +51,9 @@ Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
                                    .classes = classes_,
                                    .slot_class = uint8_t(pools_.size() - 1),
                                    .slots = pool_shape.slots});
+        for (uint32_t expert = 0; expert < shape.uses_per_step.size(); ++expert)
+            if (shape.uses_per_step[expert] > 0)
+                pool.policy->remember(expert, shape.uses_per_step[expert]);
         for (uint32_t i = 0; i < pool_shape.slots + pool_shape.ring_slots; ++i) {
             const bool ring = i >= pool_shape.slots;
             (ring ? pool.free_ring : pool.free_cache).push_back(uint32_t(slots_.size()));
@@ -62,6 +86,7 @@ void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
     members_.assign(members.begin(), members.end());
     missed_.clear();
     log(kind == StreamKind::decode ? Kind::open_decode : Kind::open_scan);
+    if (kind == StreamKind::scan) end_guesses();
     for (const uint32_t expert : members_) {
         log(Kind::ask, expert);
         undelivered_[expert] = 1;
@@ -75,33 +100,75 @@ void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
             ++hits_;
             log(Kind::hit, expert);
             pin(expert);
+            if (slots_[slot_of_[expert]].guess) {
+                slots_[slot_of_[expert]].guess = false;
+                count_guess(expert, guesses_.useful, guesses_.useful_bytes);
+            }
         } else {
             ++misses_;
             missed_.push_back(expert);
             pools_[classes_[expert]].waiting.push_back(expert);
         }
     }
+    if (kind == StreamKind::decode) {
+        for (const uint32_t expert : members_)
+            if (slot_of_[expert] != kNoSlot && slots_[slot_of_[expert]].ring) adopt(expert);
+        end_guesses();
+    }
     if (missed_.empty()) return;
     for (Pool& pool : pools_) fill_slots(pool);
 }
 
-uint32_t Placement::find_slot(Pool& pool, uint32_t newcomer) {
-    const auto pop = [](std::vector<uint32_t>& stack) {
-        const uint32_t slot = stack.back();
-        stack.pop_back();
-        return slot;
-    };
-    if (!pool.free_cache.empty()) return pop(pool.free_cache);
-    if (kind_ == StreamKind::decode) {
-        if (const auto victim = pool.policy->evict(newcomer)) {
-            log(Kind::evict, *victim);
-            ++evictions_;
-            --resident_;
-            return std::exchange(slot_of_[*victim], kNoSlot);
-        }
+// What nobody has asked for is over: a decode stream has taken its own out before, a scan, which
+// goes in order and keeps nothing, takes none.
+void Placement::end_guesses() {
+    for (const uint32_t expert : guessed_) {
+        if (slot_of_[expert] == kNoSlot || !slots_[slot_of_[expert]].guess) continue;
+        Slot& slot = slots_[slot_of_[expert]];
+        slot.guess = false;
+        count_guess(expert, guesses_.wasted, guesses_.wasted_bytes);
+        if (slot.landed) empty_slot(expert);
     }
-    if (!pool.free_ring.empty()) return pop(pool.free_ring);
-    return kNoSlot;
+    guessed_.clear();
+}
+
+// The expert's ring slot becomes a cache slot, and the one that a miss would have got a ring slot.
+void Placement::adopt(uint32_t expert) {
+    Pool& pool = pools_[classes_[expert]];
+    const uint32_t place = find_cache_slot(pool, expert);
+    if (place == kNoSlot) return;
+    const uint32_t own = slot_of_[expert];
+    slots_[own].ring = false;
+    if (!slots_[own].landed) --ring_reading_;
+    slots_[place].ring = true;
+    pool.free_ring.push_back(place);
+    pool.policy->insert(expert);
+}
+
+void Placement::count_guess(uint32_t expert, uint64_t& number, uint64_t& bytes) {
+    ++number;
+    if (!expert_bytes_.empty()) bytes += expert_bytes_[expert];
+}
+
+uint32_t Placement::find_slot(Pool& pool, uint32_t newcomer) {
+    if (const uint32_t slot = find_cache_slot(pool, newcomer); slot != kNoSlot) return slot;
+    if (pool.free_ring.empty()) return kNoSlot;
+    return pop(pool.free_ring);
+}
+
+// An empty cache slot, else, for decode, the policy's victim's.
+uint32_t Placement::find_cache_slot(Pool& pool, uint32_t newcomer) {
+    if (!pool.free_cache.empty()) return pop(pool.free_cache);
+    if (kind_ != StreamKind::decode) return kNoSlot;
+    const auto victim = pool.policy->evict(newcomer);
+    if (!victim) return kNoSlot;
+    log(Kind::evict, *victim);
+    ++evictions_;
+    --resident_;
+    const uint32_t slot = std::exchange(slot_of_[*victim], kNoSlot);
+    if (slots_[slot].guess) count_guess(*victim, guesses_.wasted, guesses_.wasted_bytes);
+    slots_[slot].guess = false;
+    return slot;
 }
 
 void Placement::fill_slots(Pool& pool) {
@@ -110,18 +177,7 @@ void Placement::fill_slots(Pool& pool) {
         const uint32_t slot = find_slot(pool, expert);
         if (slot == kNoSlot) return;
         ++pool.placed;
-        slots_[slot].expert = expert;
-        slots_[slot].pins = 1;
-        slots_[slot].landed = false;
-        slot_of_[expert] = slot;
-        ++reading_;
-        if (slots_[slot].ring) {
-            ++ring_reading_;
-        } else {
-            pool.policy->insert(expert);
-        }
-        log(Kind::issue, expert);
-        assignments_.push_back({expert, slot});
+        assign(expert, slot, 1);
     }
 }
 
@@ -167,7 +223,7 @@ bool Placement::land(uint32_t expert) {
     --reading_;
     if (slot.ring) --ring_reading_;
     ++resident_;
-    if (slot.pins == 0) {
+    if (slot.pins == 0 && !(slot.ring && slot.guess)) {
         // Left over from a stream that was closed early.
         Pool& pool = pools_[classes_[expert]];
         if (slot.ring) {
@@ -195,6 +251,55 @@ void Placement::cancel(uint32_t expert) {
     if (slot_of_[expert] == kNoSlot) return;
     log(Kind::cancel, expert);
     empty_slot(expert);
+}
+
+std::vector<uint32_t> Placement::free_cache_slots() const {
+    std::vector<uint32_t> counts;
+    for (const Pool& pool : pools_) counts.push_back(uint32_t(pool.free_cache.size()));
+    return counts;
+}
+
+bool Placement::warm(uint32_t expert) {
+    CHECK(may_warm(expert));
+    log(Kind::warm, expert);
+    Pool& pool = pools_[classes_[expert]];
+    if (pool.free_cache.empty()) return false;
+    assign(expert, pop(pool.free_cache), 0);
+    return true;
+}
+
+bool Placement::guess(uint32_t expert) {
+    CHECK(may_warm(expert));
+    log(Kind::guess, expert);
+    Pool& pool = pools_[classes_[expert]];
+    if (pool.placed < pool.waiting.size()) return false;
+    if (!pool.free_cache.empty()) {
+        assign(expert, pop(pool.free_cache), 0);
+    } else if (!pool.free_ring.empty()) {
+        assign(expert, pop(pool.free_ring), 0);
+        guessed_.push_back(expert);
+    } else {
+        return false;
+    }
+    slots_[slot_of_[expert]].guess = true;
+    ++guesses_.taken;
+    return true;
+}
+
+void Placement::assign(uint32_t expert, uint32_t slot, uint32_t pins) {
+    slots_[slot].expert = expert;
+    slots_[slot].pins = pins;
+    slots_[slot].landed = false;
+    slots_[slot].guess = false;
+    slot_of_[expert] = slot;
+    ++reading_;
+    if (slots_[slot].ring) {
+        ++ring_reading_;
+    } else {
+        pools_[classes_[expert]].policy->insert(expert);
+    }
+    log(Kind::issue, expert);
+    assignments_.push_back({expert, slot});
 }
 
 void Placement::take(uint32_t expert) {
@@ -238,9 +343,9 @@ uint64_t Placement::memory_bytes(const StoreConfig& config) {
         slots += uint64_t(slot_class.slots) + slot_class.ring_slots;
     std::set<uint32_t> layers;
     for (const ExpertSource& source : config.experts) layers.insert(source.id.layer);
-    // slot_of_, undelivered_, ids_ and classes_.
+    // slot_of_, undelivered_, ids_, classes_ and expert_bytes_.
     constexpr uint64_t kExpertBytes =
-        sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) + sizeof(uint8_t);
+        sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) + sizeof(uint8_t) + sizeof(uint64_t);
     const uint64_t experts = config.experts.size();
     return experts * kExpertBytes + slots * (sizeof(Slot) + sizeof(uint32_t)) +
            config.classes.size() * policy_memory_bytes(config.policy, experts, layers.size());

@@ -23,10 +23,21 @@ struct PlacementShape {
     std::vector<ExpertId> ids;     // ascending; an expert's number is its place here
     std::vector<uint8_t> classes;  // of each expert: index into pools
     std::vector<Pool> pools;
+    std::vector<double> uses_per_step = {};   // of each expert, from earlier runs; empty: unknown
+    std::vector<uint64_t> expert_bytes = {};  // to read, for GuessCounts; empty: not counted
+};
+
+// What became of guesses (Placement::guess).
+struct GuessCounts {
+    uint64_t taken = 0;   // given a slot
+    uint64_t useful = 0;  // asked for while in it
+    uint64_t wasted = 0;  // read, or being read, and not asked for
+    uint64_t useful_bytes = 0, wasted_bytes = 0;
 };
 
 [[nodiscard]] PlacementShape placement_shape(const ExpertTable& table,
-                                             std::span<const SlotClass> classes);
+                                             std::span<const SlotClass> classes,
+                                             std::span<const ExpertPrior> priors = {});
 
 // Pure and single-threaded: its decisions follow from the calls alone, so a recorded run can be
 // replayed.
@@ -36,7 +47,12 @@ struct PlacementShape {
 // hand its expert out, and held while a lease is out; neither can be evicted, and a reading slot
 // cannot either.
 //
-// Slots are numbered through all pools: a pool's cache slots, then its ring slots.
+// A guess is an expert that nobody has asked for, on its way to a slot that costs the cache
+// nothing: a free one, or one of the ring. It never evicts. When the next decode stream asks for
+// it, it takes the place in the cache that a miss would have got: its ring slot and the victim's
+// change roles. Otherwise that stream's opening ends it, as any scan does.
+//
+// Slots are numbered through all pools: a pool's cache slots, then its ring slots, to begin with.
 class Placement {
 public:
     struct Assignment {
@@ -59,6 +75,12 @@ public:
     void cancel(uint32_t expert);
     // The open stream hands out a lease of a landed member.
     void take(uint32_t expert);
+    // The bytes of an absent expert shall fill a free cache slot, for nobody in particular. False
+    // when there is none.
+    bool warm(uint32_t expert);
+    // The next decode stream may ask for this absent expert. False when there is no slot for it, or
+    // the open stream still needs some itself.
+    bool guess(uint32_t expert);
     // A lease came back.
     void release(uint32_t expert);
     // Ends the stream. What it did not hand out is no longer protected. A decode stream touches its
@@ -77,6 +99,7 @@ public:
     [[nodiscard]] bool is_landed(uint32_t expert) const {
         return slot_of_[expert] != kNoSlot && slots_[slot_of_[expert]].landed;
     }
+    [[nodiscard]] std::vector<uint32_t> free_cache_slots() const;  // by pool
     // A recorded event that these say no to does not belong to this history.
     [[nodiscard]] bool may_land(uint32_t expert) const {
         return slot_of_[expert] != kNoSlot && !is_landed(expert);
@@ -87,19 +110,24 @@ public:
     [[nodiscard]] bool may_release(uint32_t expert) const {
         return is_landed(expert) && slots_[slot_of_[expert]].pins > undelivered_[expert];
     }
+    [[nodiscard]] bool may_warm(uint32_t expert) const {
+        return slot_of_[expert] == kNoSlot && undelivered_[expert] == 0;
+    }
     // The open stream has asked for it and not taken it yet.
     [[nodiscard]] bool awaits(uint32_t expert) const { return undelivered_[expert] != 0; }
     [[nodiscard]] uint32_t undelivered() const { return undelivered_count_; }
     [[nodiscard]] bool in_ring(uint32_t slot) const { return slots_[slot].ring; }
     [[nodiscard]] uint32_t reading() const { return reading_; }
-    [[nodiscard]] uint32_t ring_reading() const {
-        return ring_reading_;
-    }  // of these, in ring slots
+    // Of these, in ring slots.
+    [[nodiscard]] uint32_t ring_reading() const { return ring_reading_; }
     [[nodiscard]] uint32_t resident() const { return resident_; }
     [[nodiscard]] uint32_t held() const { return held_; }
     [[nodiscard]] uint64_t hits() const { return hits_; }
     [[nodiscard]] uint64_t misses() const { return misses_; }
     [[nodiscard]] uint64_t evictions() const { return evictions_; }
+    // In ring slots, or they were until an error or a cancel.
+    [[nodiscard]] bool has_guesses() const { return !guessed_.empty(); }
+    [[nodiscard]] const GuessCounts& guesses() const { return guesses_; }
     // Leases that may be out while the next expert is awaited, for a stream of this kind: one slot
     // of the smallest pool must be left to move on.
     [[nodiscard]] uint32_t max_held(StreamKind kind) const {
@@ -118,6 +146,7 @@ private:
         uint32_t pins = 0;  // by the open stream and by leases
         bool landed = false;
         bool ring = false;
+        bool guess = false;  // nobody has asked for the expert since it was guessed
     };
     struct Pool {
         std::vector<uint32_t> free_cache, free_ring;
@@ -136,6 +165,11 @@ private:
     void compute_max_held(std::span<const PlacementShape::Pool> pools);
     uint32_t find_slot(Pool& pool, uint32_t newcomer);
     void fill_slots(Pool& pool);
+    void assign(uint32_t expert, uint32_t slot, uint32_t pins);
+    uint32_t find_cache_slot(Pool& pool, uint32_t newcomer);
+    void adopt(uint32_t expert);
+    void end_guesses();
+    void count_guess(uint32_t expert, uint64_t& number, uint64_t& bytes);
     void pin(uint32_t expert);
     void unpin(uint32_t expert);
     void empty_slot(uint32_t expert);
@@ -152,6 +186,9 @@ private:
     StreamKind kind_ = StreamKind::decode;
     std::vector<uint32_t> members_, missed_;
     std::vector<Assignment> assignments_;
+    std::vector<uint64_t> expert_bytes_;
+    std::vector<uint32_t> guessed_;  // experts in ring slots as guesses
+    GuessCounts guesses_;
     uint32_t undelivered_count_ = 0, reading_ = 0, ring_reading_ = 0, resident_ = 0, held_ = 0;
     uint64_t hits_ = 0, misses_ = 0, evictions_ = 0;
     uint32_t max_held_decode_ = 1, max_held_scan_ = 1;

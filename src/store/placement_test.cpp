@@ -198,4 +198,92 @@ TEST(Placement, MaxHeldFollowsTheSmallestClass) {
     EXPECT_EQ(max_held(two), std::pair(6U, 1U));
 }
 
+// Goal: guesses evict nothing, and a full cache still takes some.
+// Method: a full cache with two ring slots: two guesses are taken, a third is not; every resident
+// is still there, landed guesses or not.
+TEST(Placement, GuessesEvictNothing) {
+    Placement placement(shape_of(12, 4, 2), kLru);
+    use(placement, StreamKind::decode, {0, 1, 2, 3});
+    EXPECT_TRUE(placement.guess(6));
+    EXPECT_TRUE(placement.guess(7));
+    EXPECT_FALSE(placement.guess(8));
+    EXPECT_EQ(take_assigned(placement), (std::vector<uint32_t>{6, 7}));
+    EXPECT_FALSE(placement.land(6)) << "nobody waits for it";
+    EXPECT_TRUE(resident(placement, {0, 1, 2, 3, 6}));
+    EXPECT_FALSE(placement.guess(8));
+    EXPECT_EQ(placement.evictions(), 0U);
+    EXPECT_EQ(placement.guesses().taken, 2U);
+}
+
+// Goal: a guess that is asked for gets the place that a miss would have got; the others end with
+// the next stream, and their slots take guesses again. Method: three guesses, one landed and asked
+// for, one on its way and asked for, one landed in vain.
+TEST(Placement, GuessesBecomeHits) {
+    Placement placement(shape_of(12, 3, 3), kLru);
+    use(placement, StreamKind::decode, {0});
+    use(placement, StreamKind::decode, {1});
+    use(placement, StreamKind::decode, {2});
+    for (const uint32_t expert : {5U, 6U, 7U}) EXPECT_TRUE(placement.guess(expert));
+    placement.clear_assignments();
+    (void)placement.land(5);
+    (void)placement.land(7);
+    placement.open(StreamKind::decode, std::vector<uint32_t>{2, 5, 6});
+    EXPECT_EQ(placement.hits(), 3U);
+    EXPECT_EQ(placement.evictions(), 2U) << "0 and 1, the oldest";
+    EXPECT_EQ(placement.slot_of(7), kNoSlot);
+    EXPECT_TRUE(placement.land(6)) << "the stream waits for it";
+    for (const uint32_t expert : {2U, 5U, 6U}) {
+        placement.take(expert);
+        placement.release(expert);
+    }
+    placement.close();
+    EXPECT_TRUE(resident(placement, {2, 5, 6}));
+    EXPECT_EQ(placement.guesses().useful, 2U);
+    EXPECT_EQ(placement.guesses().wasted, 1U);
+    for (const uint32_t expert : {8U, 9U, 10U}) EXPECT_TRUE(placement.guess(expert));
+    EXPECT_FALSE(placement.guess(11));
+    EXPECT_TRUE(resident(placement, {2, 5, 6}));
+}
+
+// Goal: guesses, right or wrong, leave no trace in the cache: what is resident, what hits in it and
+// what is evicted is as without.
+// Method: the same random steps on two full caches, one of them with random guesses before each
+// step; hits without the useful guesses, evictions and residents are equal after every step.
+TEST(Placement, GuessesLeaveTheCacheAsItIs) {
+    for (const PolicyKind policy : {PolicyKind::lru, PolicyKind::frequency}) {
+        Rng rng(12);
+        Placement plain(shape_of(40, 12, 4), policy_factory(policy));
+        Placement guessing(shape_of(40, 12, 4), policy_factory(policy));
+        std::vector<uint32_t> first;
+        for (uint32_t expert = 0; expert < 12; ++expert) first.push_back(expert);
+        use(plain, StreamKind::decode, first);
+        use(guessing, StreamKind::decode, first);
+        for (int step = 0; step < 500; ++step) {
+            std::set<uint32_t> chosen;
+            while (chosen.size() < 4) chosen.insert(uint32_t(rng.below(40)));
+            const std::vector<uint32_t> set(chosen.begin(), chosen.end());
+            for (int i = 0; i < 4; ++i) {
+                const uint32_t expert =
+                    rng.below(2) == 0 ? set[rng.below(4)] : uint32_t(rng.below(40));
+                if (!guessing.may_warm(expert) || !guessing.guess(expert)) continue;
+                if (rng.below(2) == 0) (void)guessing.land(expert);
+            }
+            guessing.clear_assignments();
+            use(plain, StreamKind::decode, set);
+            use(guessing, StreamKind::decode, set);
+            for (uint32_t expert = 0; expert < 40; ++expert)
+                if (guessing.may_land(expert)) (void)guessing.land(expert);
+            ASSERT_EQ(guessing.hits() - guessing.guesses().useful, plain.hits());
+            ASSERT_EQ(guessing.evictions(), plain.evictions());
+            for (uint32_t expert = 0; expert < 40; ++expert) {
+                const bool cached = guessing.slot_of(expert) != kNoSlot &&
+                                    !guessing.in_ring(guessing.slot_of(expert));
+                ASSERT_EQ(cached, plain.slot_of(expert) != kNoSlot) << step << " " << expert;
+            }
+        }
+        EXPECT_GT(guessing.guesses().useful, 200U);
+        EXPECT_GT(guessing.guesses().wasted, 200U);
+    }
+}
+
 }  // namespace colibri

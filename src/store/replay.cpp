@@ -24,6 +24,8 @@ std::string_view to_string(Kind kind) {
         case Kind::release: return "release";
         case Kind::cancel: return "cancel";
         case Kind::close: return "close";
+        case Kind::warm: return "warm";
+        case Kind::guess: return "guess";
         case Kind::hit: return "hit";
         case Kind::evict: return "evict";
         case Kind::issue: return "issue";
@@ -114,6 +116,14 @@ private:
             case Kind::cancel:
                 if (!placement_.may_land(expert)) return false;
                 placement_.cancel(expert);
+                return true;
+            case Kind::warm:
+                if (!placement_.may_warm(expert)) return false;
+                (void)placement_.warm(expert);
+                return true;
+            case Kind::guess:
+                if (!placement_.may_warm(expert)) return false;
+                (void)placement_.guess(expert);
                 return true;
             case Kind::hit:
             case Kind::evict:

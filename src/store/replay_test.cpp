@@ -218,7 +218,7 @@ TEST(Replay, RefusesImpossibleHistories) {
         std::vector<StoreEvent> log{{Kind::open_decode, {}}};
         for (uint32_t index = 0; index < 4; ++index) log.push_back({Kind::ask, {0, index}});
         for (int i = 0; i < 12; ++i)
-            log.push_back({Kind(rng.below(12)), {0, uint32_t(rng.below(5))}});
+            log.push_back({Kind(rng.below(14)), {0, uint32_t(rng.below(5))}});
         (void)replay(log, grid(2, 2), policy_factory(PolicyKind::lru));
     }
 }

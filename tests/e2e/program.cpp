@@ -41,6 +41,11 @@ Program::Program(const std::vector<std::string>& arguments,
     std::vector<std::string> words{program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/nonexistent"};
+    bool keeps_history = false;
+    for (const auto& [name, value] : environment) keeps_history |= name == "COLI_USAGE";
+    for (const std::string& argument : arguments) keeps_history |= argument == "--state-dir";
+    // Models of the source tree stay as they are.
+    if (!keeps_history) variables.emplace_back("COLI_USAGE=false");
     for (const auto& [name, value] : environment) {
         std::string variable = name;
         variable += '=';

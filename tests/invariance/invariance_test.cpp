@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -138,10 +139,13 @@ std::vector<Setting> covering_settings(size_t half) {
     for (uint32_t budget = 0; budget < kBudgets; ++budget)
         for (uint32_t s = 0; s < kSlices.size(); ++s)
             if ((budget + s + half) % 2 == 0)
-                settings.push_back({.kernels = tables[(budget + s / 2) % tables.size()],
-                                    .threads = 1 + (budget + 2 * s) % 3,
-                                    .slice = kSlices[s],
-                                    .budget = budget});
+                settings.push_back(
+                    {.kernels = tables[(budget + s / 2) % tables.size()],
+                     .threads = 1 + (budget + 2 * s) % 3,
+                     .slice = kSlices[s],
+                     .budget = budget,
+                     .policy = (budget + s / 2) % 2 == 0 ? PolicyKind::frequency : PolicyKind::lru,
+                     .prefetch = s % 2 == budget / 2 % 2 ? PrefetchMode::on : PrefetchMode::off});
     return settings;
 }
 
@@ -179,13 +183,53 @@ TEST_P(Invariance, OfPlacement) {
     }
 }
 
+// Goal: which expert stays, what is guessed, and what earlier runs remember never change a bit.
+// Method: both policies with guessing on and off and by itself, with few slots; then twice with a
+// usage history: one that learns it, one that starts warm from it.
+TEST_P(Invariance, OfPoliciesAndGuesses) {
+    const Bench bench(GetParam());
+    const TestTree state;
+    Setting setting{.kernels = machine_kernels().back(), .threads = 2, .slice = 64};
+    const auto plain = open(bench.subject, setting);
+    ASSERT_NE(plain, nullptr);
+    const uint32_t vocab = plain->spec().vocab;
+    const Outcome want = run(*plain, bench.subject);
+    Tally tally(GetParam().name + " policies and guesses");
+    uint64_t guesses = 0;
+    const auto check = [&](const Setting& other) {
+        const auto model = open(bench.subject, other);
+        ASSERT_NE(model, nullptr);
+        tally.compare(run(*model, bench.subject), want, vocab, other.text());
+        guesses += model->store_counters().guesses;
+        const Status saved = model->save_usage(64);
+        ASSERT_TRUE(saved) << saved.error().message;
+    };
+    setting.budget = 1;
+    for (const PolicyKind policy : {PolicyKind::frequency, PolicyKind::lru})
+        for (const PrefetchMode prefetch :
+             {PrefetchMode::on, PrefetchMode::off, PrefetchMode::automatic}) {
+            setting.policy = policy;
+            setting.prefetch = prefetch;
+            check(setting);
+        }
+    EXPECT_GT(guesses, 0U);
+    setting.state_directory = state.root();
+    check(setting);
+    check(setting);
+    EXPECT_TRUE(std::filesystem::exists(state.path("usage")));
+}
+
 // One model with few slots and the fastest kernels, and what the same model computes in the
 // plainest way.
 class History : public testing::TestWithParam<Kind> {
 protected:
     void SetUp() override {
         bench_ = std::make_unique<Bench>(GetParam());
-        setting_ = {.kernels = machine_kernels().back(), .threads = 2, .slice = 64, .budget = 0};
+        setting_ = {.kernels = machine_kernels().back(),
+                    .threads = 2,
+                    .slice = 64,
+                    .budget = 0,
+                    .prefetch = PrefetchMode::on};
         model_ = open(bench_->subject, setting_);
         ASSERT_NE(model_, nullptr);
         vocab_ = model_->spec().vocab;

@@ -20,7 +20,11 @@ ModelOptions options_of(const Subject& subject, const Setting& setting) {
             .kernels = setting.kernels,
             .threads = setting.threads,
             .prefill_slice = setting.slice != 0 ? setting.slice : uint32_t(subject.prompt.size()),
-            .draft_head = true};
+            .draft_head = true,
+            .policy = setting.policy,
+            .prefetch = setting.prefetch,
+            .state_directory = setting.state_directory,
+            .warm = !setting.state_directory.empty()};
 }
 
 void expect_ok(const Status& status) {
@@ -67,9 +71,11 @@ void drafts(Model& model, const Subject& subject, const std::vector<float>& hidd
 }  // namespace
 
 std::string Setting::text() const {
-    return fmt::format("{}, {} threads, slice {}, budget {} of {}", to_string(kernels->isa),
-                       threads, slice == 0 ? std::string("all") : fmt::to_string(slice), budget,
-                       kBudgets - 1);
+    return fmt::format(
+        "{}, {} threads, slice {}, budget {} of {}, {}, prefetch {}{}", to_string(kernels->isa),
+        threads, slice == 0 ? std::string("all") : fmt::to_string(slice), budget, kBudgets - 1,
+        to_string(policy), prefetch != PrefetchMode::off ? "on" : "off",
+        state_directory.empty() ? "" : ", warm");
 }
 
 std::vector<const Kernels*> machine_kernels() {

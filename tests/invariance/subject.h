@@ -29,6 +29,9 @@ struct Setting {
     uint32_t threads = 1;
     uint32_t slice = 1;  // 0: the whole prompt
     uint32_t budget = kBudgets - 1;
+    PolicyKind policy = PolicyKind::frequency;
+    PrefetchMode prefetch = PrefetchMode::off;
+    std::string state_directory = {};  // with a usage history, and a warm start from it
     [[nodiscard]] std::string text() const;
 };
 

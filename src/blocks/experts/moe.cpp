@@ -179,9 +179,11 @@ Status Walk::run() {
     return {};
 }
 
-// Scores and choices of all rows.
-Status route_rows(Compute& compute, const MoeBlock& block, const Router& router, FloatRows h,
-                  uint32_t rows, RoutedRows routes) {
+}  // namespace
+
+Status choose_experts(Compute& compute, const MoeBlock& block, FloatRows h, uint32_t rows,
+                      RoutedRows routes) {
+    const auto& router = std::get<Router>(block.spec.router);
     auto* logits = compute.scratch.take<float>(uint64_t(rows) * router.experts);
     auto* scratch = compute.scratch.take<float>(2 * router.experts);
     multiply_float(compute, block.weights.router, h, rows, {logits, router.experts});
@@ -200,14 +202,17 @@ Status route_rows(Compute& compute, const MoeBlock& block, const Router& router,
     return {};
 }
 
-}  // namespace
+uint64_t choose_experts_scratch_bytes(const MoeFeedForward& spec, uint32_t rows) {
+    const uint64_t experts = std::get<Router>(spec.router).experts;
+    return scratch_bytes_of<float>(rows * experts) + scratch_bytes_of<float>(2 * experts);
+}
 
 uint64_t moe_scratch_bytes(const MoeFeedForward& spec, uint32_t dim, uint32_t rows) {
     const auto& router = std::get<Router>(spec.router);
     const uint64_t experts = router.experts;
     uint64_t bytes =
-        scratch_bytes_of<float>(rows * experts) + scratch_bytes_of<float>(2 * experts) +
-        scratch_bytes_of<uint32_t>(experts + 1) + scratch_bytes_of<uint32_t>(experts) +
+        choose_experts_scratch_bytes(spec, rows) + scratch_bytes_of<uint32_t>(experts + 1) +
+        scratch_bytes_of<uint32_t>(experts) +
         scratch_bytes_of<uint32_t>(uint64_t(rows) * router.top_k) +
         scratch_bytes_of<ExpertId>(experts) +
         2 * scratch_bytes_of<float>(uint64_t(kGroupPairs) * dim) +
@@ -220,15 +225,17 @@ uint64_t moe_scratch_bytes(const MoeFeedForward& spec, uint32_t dim, uint32_t ro
 
 Status moe_forward(Compute& compute, ExpertStore& store, const MoeBlock& block, FloatRows h,
                    uint32_t row_count, RoutedRows routes, const CancelToken* cancel,
-                   OutputRows out) {
+                   const MoeHooks& hooks, OutputRows out) {
     const auto& router = std::get<Router>(block.spec.router);
     const ScratchScope scope(compute.scratch);
-    TRY_STATUS(route_rows(compute, block, router, h, row_count, routes));
+    TRY_STATUS(choose_experts(compute, block, h, row_count, routes));
+    hooks.routed(routes);
     const Assignment assignment =
         assign(compute, block, router.experts, router.top_k, row_count, routes.ids);
     const bool decode = Walk::is_decode(row_count, router.top_k);
     TRY_STATUS(store.open_stream({assignment.set, assignment.set_size},
                                  decode ? StreamKind::decode : StreamKind::scan, cancel));
+    hooks.reading();
     // The shared expert needs no disk: it runs while the first reads are under way.
     float* shared = nullptr;
     if (block.weights.shared) {

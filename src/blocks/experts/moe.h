@@ -5,6 +5,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/function_ref.h"
 #include "blocks/compute.h"
 #include "load/weights.h"
 #include "model/spec.h"
@@ -29,6 +30,14 @@ struct RoutedRows {
     float* weights = nullptr;  // [rows][top_k]
 };
 
+// Moments of moe_forward that its caller may use.
+struct MoeHooks {
+    // The router has chosen; the routes may still be changed (ids ascending, unique in a row).
+    FunctionRef<void(RoutedRows routes)> routed;
+    // Reads of what is missing are under way, nothing has been computed yet.
+    FunctionRef<void()> reading;
+};
+
 [[nodiscard]] uint64_t moe_scratch_bytes(const MoeFeedForward& spec, uint32_t dim, uint32_t rows);
 
 // out[row] = sum over chosen experts in ascending id of weight * expert(h), then + shared expert.
@@ -36,6 +45,11 @@ struct RoutedRows {
 // non-finite activations; then the stream is closed.
 [[nodiscard]] Status moe_forward(Compute& compute, ExpertStore& store, const MoeBlock& block,
                                  FloatRows h, uint32_t row_count, RoutedRows routes,
-                                 const CancelToken* cancel, OutputRows out);
+                                 const CancelToken* cancel, const MoeHooks& hooks, OutputRows out);
+
+// What the router alone makes of these rows. Errors: non-finite activations.
+[[nodiscard]] Status choose_experts(Compute& compute, const MoeBlock& block, FloatRows h,
+                                    uint32_t row_count, RoutedRows routes);
+[[nodiscard]] uint64_t choose_experts_scratch_bytes(const MoeFeedForward& spec, uint32_t rows);
 
 }  // namespace colibri

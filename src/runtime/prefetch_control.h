@@ -1,0 +1,47 @@
+// Whether guessing the next layer's experts pays, found out by trying.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "store/expert_store.h"
+
+namespace colibri {
+
+enum class PrefetchMode : uint8_t { automatic, on, off };
+
+// In automatic mode decode steps come in windows. Trial: windows with and without guesses in turn;
+// whichever had the shorter steps (the median's sum) stays for a term of kTermSteps, then the next
+// trial. A window in which most guesses were wrong ends the trial: off. Where nothing is missing
+// there is nothing to guess: off. Guesses never change an answer, so a wrong verdict costs only
+// time. Pure: follows from the calls.
+class PrefetchControl {
+public:
+    static constexpr uint32_t kWindowSteps = 8;
+    static constexpr uint32_t kTrialWindows = 6;  // on, off, on, off, ...
+    static constexpr uint32_t kTermSteps = 256;
+    static constexpr double kAccuracyMin = 0.25;
+    static constexpr uint64_t kOutcomesMin = 32;  // before accuracy says anything
+
+    explicit PrefetchControl(PrefetchMode mode);
+
+    // Guess in the next step.
+    [[nodiscard]] bool active() const { return active_; }
+    [[nodiscard]] bool learns() const { return mode_ == PrefetchMode::automatic; }
+    // A decode step of one token took this long; the store's counters after it.
+    void step(uint64_t elapsed_us, const StoreCounters& counters);
+
+private:
+    void end_window(const StoreCounters& counters);
+    void begin_term(bool active);
+
+    PrefetchMode mode_;
+    bool active_;
+    uint32_t window_ = 0;  // of the trial; kTrialWindows during a term
+    uint32_t steps_ = 0;   // of the window or term
+    std::array<uint64_t, kWindowSteps> elapsed_us_{};
+    std::array<uint64_t, 2> medians_us_{};  // sums: off, on
+    StoreCounters before_;                  // at the begin of the window
+};
+
+}  // namespace colibri

@@ -1,0 +1,74 @@
+#include "runtime/prefetch_control.h"
+
+#include <gtest/gtest.h>
+
+namespace colibri {
+
+namespace {
+
+// Steps of a machine on which a step takes so long with and without guesses, and so many guesses of
+// a hundred are right.
+struct Machine {
+    uint64_t on_us = 100, off_us = 100;
+    uint64_t right_percent = 80;
+    uint64_t misses_a_step = 5;
+    StoreCounters counters;
+
+    // The number of steps with guesses.
+    uint32_t run(PrefetchControl& control, uint32_t steps) {
+        uint32_t active = 0;
+        for (uint32_t i = 0; i < steps; ++i) {
+            const bool on = control.active();
+            active += on ? 1 : 0;
+            counters.misses += misses_a_step;
+            if (on && misses_a_step > 0) {
+                counters.guesses += 100;
+                counters.useful_guesses += right_percent;
+                counters.wasted_guesses += 100 - right_percent;
+            }
+            control.step(on ? on_us : off_us, counters);
+        }
+        return active;
+    }
+};
+
+constexpr uint32_t kTrial = PrefetchControl::kWindowSteps * PrefetchControl::kTrialWindows;
+constexpr uint32_t kTerm = PrefetchControl::kTermSteps;
+
+}  // namespace
+
+// Goal: by itself it finds out what is faster, keeps to it for a term, and tries again.
+// Method: a machine on which guessing helps, one on which it does not, and one that changes.
+TEST(PrefetchControl, KeepsWhatIsFaster) {
+    PrefetchControl control(PrefetchMode::automatic);
+    EXPECT_TRUE(control.active());
+    Machine machine{.on_us = 80, .off_us = 100};
+    EXPECT_EQ(machine.run(control, kTrial), kTrial / 2);
+    EXPECT_EQ(machine.run(control, kTerm), kTerm);
+    machine.on_us = 130;
+    EXPECT_EQ(machine.run(control, kTrial), kTrial / 2);
+    EXPECT_EQ(machine.run(control, kTerm), 0U);
+    EXPECT_TRUE(control.active()) << "the next trial";
+}
+
+// Goal: guesses that are mostly wrong stop after one window, and so do guesses where nothing is
+// missing. Method: 10 % right; no misses.
+TEST(PrefetchControl, StopsWhatCannotPay) {
+    PrefetchControl wrong(PrefetchMode::automatic);
+    Machine bad{.on_us = 10, .off_us = 100, .right_percent = 10};
+    EXPECT_EQ(bad.run(wrong, kTerm), PrefetchControl::kWindowSteps);
+    PrefetchControl idle(PrefetchMode::automatic);
+    Machine full{.on_us = 10, .off_us = 100, .misses_a_step = 0};
+    EXPECT_EQ(full.run(idle, kTerm), PrefetchControl::kWindowSteps);
+}
+
+// Goal: on and off are what they say. Method: machines that speak for the opposite.
+TEST(PrefetchControl, ObeysOnAndOff) {
+    PrefetchControl on(PrefetchMode::on), off(PrefetchMode::off);
+    Machine slower{.on_us = 200, .off_us = 100, .right_percent = 0};
+    EXPECT_EQ(slower.run(on, 1000), 1000U);
+    Machine faster{.on_us = 10, .off_us = 100};
+    EXPECT_EQ(faster.run(off, 1000), 0U);
+}
+
+}  // namespace colibri
