@@ -60,6 +60,15 @@ constexpr CommandSpec kCommands[] = {
          "empty directory. May be stopped, killed or run out of room at any point: the same "
          "command goes on where it was and ends with the same bytes. The destination is a model "
          "only when colibri.json is there, which comes last."},
+    {.id = calibrate,
+     .words = "calibrate",
+     .arguments = "FILE",
+     .takes_arguments = true,
+     .summary = "measure the inputs of each matrix on a text, for convert",
+     .details =
+         "Reads FILE (a plain text, - for standard input, or a .jsonl of conversations, each line "
+         "with a list \"messages\" or a string \"text\") through the model and writes the mean "
+         "square of every input of every matrix to --out. coli convert --calibration uses it."},
     {.id = eval_logits,
      .words = "eval logits",
      .arguments = "",
@@ -91,6 +100,15 @@ constexpr CommandSpec kCommands[] = {
          "it. The text passes in windows of --ctx positions that overlap by half; every token but "
          "the "
          "first is scored once."},
+    {.id = eval_kld,
+     .words = "eval kld",
+     .arguments = "FILE",
+     .takes_arguments = true,
+     .summary = "KL divergence of a model from a reference",
+     .details =
+         "Runs --model and --reference over FILE (as for calibrate) and prints the mean "
+         "Kullback-Leibler divergence of their predictions, in nats a position, and how often both "
+         "find the same token most probable. The vocabularies must be the same."},
     {.id = trace_record,
      .words = "trace record",
      .arguments = "[MESSAGE...]",

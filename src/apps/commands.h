@@ -12,6 +12,8 @@ namespace colibri {
 [[nodiscard]] int plan_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int doctor_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int convert_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int calibrate_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int eval_kld_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_logits_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_trace_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_ppl_command(const Invocation& invocation, const Console& console);

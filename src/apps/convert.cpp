@@ -41,6 +41,7 @@ Result<ConvertOptions> convert_options(const Invocation& invocation) {
     TRY_STATUS(set(Opt::mtp, &Recipe::set_draft));
     TRY_STATUS(set(Opt::formats, &Recipe::set_overrides));
     if (settings.text(Opt::scales) == "nearest") options.search = ScaleSearch::nearest;
+    options.calibration = settings.text(Opt::calibration);
     options.threads = uint32_t(settings.count(Opt::threads).value_or(0));
     options.delete_source_shards = settings.on(Opt::delete_source_shards);
     options.window_bytes = settings.count(Opt::window).value_or(options.window_bytes);

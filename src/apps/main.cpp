@@ -67,6 +67,8 @@ int dispatch(const Invocation& invocation, const Console& console) {
         case Command::plan: return plan_command(invocation, console);
         case Command::doctor: return doctor_command(invocation, console);
         case Command::convert: return convert_command(invocation, console);
+        case Command::calibrate: return calibrate_command(invocation, console);
+        case Command::eval_kld: return eval_kld_command(invocation, console);
         case Command::eval_logits: return eval_logits_command(invocation, console);
         case Command::eval_trace: return eval_trace_command(invocation, console);
         case Command::eval_ppl: return eval_ppl_command(invocation, console);

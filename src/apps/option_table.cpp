@@ -13,7 +13,7 @@ constexpr uint32_t in(Commands... commands) {
 }
 
 using enum Command;
-constexpr uint32_t kEval = in(eval_logits, eval_trace, eval_ppl);
+constexpr uint32_t kEval = in(calibrate, eval_logits, eval_trace, eval_ppl, eval_kld);
 constexpr uint32_t kAnswer = in(run, chat);
 constexpr uint32_t kAll = kAnswer | in(info, plan, doctor, trace_record, usage) | kEval;
 
@@ -286,7 +286,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::flag,
      .placeholder = "",
      .fallback = "false",
-     .commands = in(run, info, plan, doctor, convert, eval_ppl, trace_replay, usage),
+     .commands = in(run, info, plan, doctor, convert, eval_ppl, eval_kld, trace_replay, usage),
      .everywhere = false,
      .group = kOutput,
      .help = "One JSON object on standard output instead of text."},
@@ -332,7 +332,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::path,
      .placeholder = "PATH",
      .fallback = "",
-     .commands = in(eval_logits, eval_trace, trace_record),
+     .commands = in(calibrate, eval_logits, eval_trace, trace_record),
      .everywhere = false,
      .group = kEvaluation,
      .help = "Where results go: a file, for eval trace a directory."},
@@ -427,6 +427,27 @@ constexpr OptionSpec kOptions[] = {
      .everywhere = false,
      .group = kEvaluation,
      .help = "Write the history in the original engine's form (.coli_usage)."},
+    {.id = Opt::reference,
+     .name = "reference",
+     .type = OptionType::path,
+     .placeholder = "DIR",
+     .fallback = "",
+     .commands = in(eval_kld),
+     .everywhere = false,
+     .group = kEvaluation,
+     .help = "Directory of the model that is right by definition. Both share --ram."},
+    {.id = Opt::limit,
+     .name = "limit",
+     .type = OptionType::count,
+     .placeholder = "N",
+     .fallback = "all",
+     .least = 2,
+     .most = kMost64,
+     .commands = in(calibrate, eval_kld),
+     .everywhere = false,
+     .group = kEvaluation,
+     .help = "Tokens to read at most."},
+
     {.id = Opt::experts,
      .name = "experts",
      .type = OptionType::text,
@@ -478,6 +499,15 @@ constexpr OptionSpec kOptions[] = {
      .group = kConversion,
      .help = "How the scale of a group is chosen. Search: with the least squared error. Nearest: "
              "from the largest weight, faster and less exact."},
+    {.id = Opt::calibration,
+     .name = "calibration",
+     .type = OptionType::path,
+     .placeholder = "FILE",
+     .fallback = "",
+     .commands = in(convert),
+     .everywhere = false,
+     .group = kConversion,
+     .help = "What coli calibrate wrote: errors are then weighted by the size of each input."},
     {.id = Opt::dry_run,
      .name = "dry-run",
      .type = OptionType::flag,
@@ -527,6 +557,7 @@ static_assert(std::size(kOptions) == kOptionCount);
 std::span<const OptionSpec> option_table() {
     return kOptions;
 }
+
 const OptionSpec& spec_of(Opt option) {
     const OptionSpec& spec = kOptions[size_t(option)];
     CHECK(spec.id == option);

@@ -25,16 +25,18 @@ enum class Command : uint8_t {
     plan,
     doctor,
     convert,
+    calibrate,
     eval_logits,
     eval_trace,
     eval_ppl,
+    eval_kld,
     trace_record,
     trace_replay,
     usage,
     help,
     version,
 };
-inline constexpr uint32_t kCommandCount = 14;
+inline constexpr uint32_t kCommandCount = 16;
 
 struct CommandSpec {
     Command id;
@@ -100,11 +102,14 @@ enum class Opt : uint8_t {
     capacity,
     import_file,
     export_file,
+    reference,
+    limit,
     experts,
     dense,
     mtp,
     formats,
     scales,
+    calibration,
     dry_run,
     delete_source_shards,
     window,

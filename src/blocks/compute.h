@@ -7,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "base/check.h"
 #include "base/thread_pool.h"
+#include "blocks/observer.h"
 #include "kernels/kernels.h"
 
 namespace colibri {
@@ -56,6 +57,7 @@ struct Compute {
     ThreadPool& pool;
     Scratch& scratch;
     bool float_activations = false;  // --activations f32
+    InputObserver* observer = nullptr;
 };
 
 }  // namespace colibri

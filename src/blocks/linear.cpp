@@ -99,6 +99,8 @@ Status multiply(Compute& compute, const MatrixView& w, ActivationRows& x, Output
 Status multiply_all(Compute& compute, std::span<const Product> products, ActivationRows& x) {
     uint32_t blocks = 0;
     for (const Product& p : products) {
+        if (compute.observer != nullptr)
+            compute.observer->input(p.weights.data, x.floats(), x.row_count(), x.columns());
         TRY_STATUS(x.quantize_for(compute, p.weights.shape));
         blocks += p.weights.shape.blocks();
     }

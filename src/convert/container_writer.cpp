@@ -174,9 +174,8 @@ Status ContainerWriter::add(const ConvertUnit& unit, const Produced& produced) {
             TRY_STATUS(write(
                 std::span(zeros).first(shape.data_bytes() - shape.block_bytes() * shape.blocks())));
             TRY_STATUS(write(scales_));
+            TRY_STATUS(write(std::span(zeros).first(shape.scale_bytes() - scales_.size())));
             scales_.clear();
-            TRY_STATUS(write(std::span(zeros).first(round_up(shape.total_bytes(), kDenseAlign) -
-                                                    shape.total_bytes())));
             end_tensor();
         }
     } else {

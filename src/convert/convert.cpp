@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "convert/calibration.h"
 #include "convert/container_writer.h"
 #include "convert/destination.h"
 #include "convert/workshop.h"
@@ -61,6 +62,7 @@ private:
     }
     [[nodiscard]] uint64_t needed_bytes() const;
     [[nodiscard]] Status check_room(uint64_t needed) const;
+    [[nodiscard]] Status check_calibration() const;
     Result<Journal> begin();
     Result<std::vector<uint32_t>> remaining(ContainerWriter& writer);
     Status write_units(ContainerWriter& writer, const std::vector<uint32_t>& units);
@@ -84,21 +86,28 @@ private:
     ConvertReport report_;
     uint64_t since_check_ = 0;
     std::string spent_needed_;  // a deleted shard that is needed again
-    Importance importance_;
+    std::optional<Calibration> calibration_;
 };
 
 Result<ConvertEstimate> Job::prepare() {
     if (options_.source.empty() || options_.destination.empty())
         return fail(ErrorKind::invalid_input, "a source and a destination directory are needed");
+    std::string calibration_digest;
+    if (!options_.calibration.empty()) {
+        TRY(calibration_, read_calibration(options_.calibration));
+        TRY(const Sha256 digest, sha256_of_file(options_.calibration));
+        calibration_digest = to_hex(digest).substr(0, 16);
+    }
     TRY(journal_state_, read_journal(options_.destination));
     TRY(source_, open_source(options_.source, options_.destination, journal_state_, notices_));
     std::error_code error;
     const std::string name = fs::absolute(options_.source, error).lexically_normal().string();
     TRY(plan_,
-        plan_conversion(*source_, options_.recipe, parameters_of(options_, ""),
+        plan_conversion(*source_, options_.recipe, parameters_of(options_, calibration_digest),
                         name_of(name.ends_with('/') ? name.substr(0, name.size() - 1) : name),
                         notices_));
     plan_.manifest.writer = options_.writer;
+    if (calibration_) TRY_STATUS(check_calibration());
     TRY(complete_, check_destination(options_.source, options_.destination, plan_, journal_state_));
 
     last_unit_.assign(source_->files().size(), 0);
@@ -122,6 +131,39 @@ Result<ConvertEstimate> Job::prepare() {
                                  std::max(options_.window_bytes, plan_.largest_unit_bytes) +
                                  kTensorBytes * (source_->tensors().size() + names);
     return estimate;
+}
+
+// Of this model: every matrix that it names has as many columns.
+Status Job::check_calibration() const {
+    const auto mismatch = [&](const std::string& what, size_t found, size_t expected) {
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: {} values for {}, expected {}: it was made with another model",
+                                options_.calibration, found, what, expected));
+    };
+    size_t known = 0;
+    for (const DensePlan& item : plan_.dense) {
+        const auto found = calibration_->dense.find(item.job.source.name);
+        if (found == calibration_->dense.end()) continue;
+        ++known;
+        if (found->second.size() != item.shape.columns)
+            return mismatch(found->first, found->second.size(), item.shape.columns);
+    }
+    for (const ExpertPlan& layer : plan_.experts) {
+        const auto found = calibration_->experts.find(layer.source.layer);
+        if (found == calibration_->experts.end()) continue;
+        ++known;
+        const std::string what = fmt::format("the experts of layer {}", layer.target.layer);
+        const TileShape& gate = layer.target.parts[0];
+        const TileShape& down = layer.target.parts[2];
+        if (found->second.input.size() != gate.columns)
+            return mismatch(what, found->second.input.size(), gate.columns);
+        if (found->second.down.size() != uint64_t(layer.target.count) * down.columns)
+            return mismatch(what, found->second.down.size(),
+                            uint64_t(layer.target.count) * down.columns);
+    }
+    if (known > 0) return {};
+    return fail(ErrorKind::invalid_input,
+                fmt::format("{}: names no tensor of this model", options_.calibration));
 }
 
 // With deletion the source makes room as it is eaten.
@@ -240,7 +282,8 @@ Status Job::delete_spent(ContainerWriter& writer) {
 }
 
 Status Job::write_units(ContainerWriter& writer, const std::vector<uint32_t>& units) {
-    const Producer producer(*source_, plan_, options_.search, importance_);
+    const Producer producer(*source_, plan_, options_.search,
+                            calibration_ ? &*calibration_ : nullptr);
     const uint32_t threads = options_.threads != 0 ? options_.threads : usable_cores();
     Workshop workshop(*source_, plan_, producer, units, threads, options_.window_bytes);
     uint64_t total = 0;

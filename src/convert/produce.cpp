@@ -149,6 +149,11 @@ private:
     std::vector<int8_t> codes_;
 };
 
+// Scales of one row block.
+uint64_t scale_block_bytes(const TileShape& shape) {
+    return uint64_t(shape.scale_groups()) * kTileRows * shape.scale_size();
+}
+
 // Rows [row, row + rows) of a matrix as a matrix of its own. `row` is a multiple of the rows that
 // share a scale.
 MatrixSource some_rows(const MatrixSource& source, uint32_t row, uint32_t rows) {
@@ -171,7 +176,7 @@ Status Producer::matrix(const MatrixSource& source, const TileShape& shape,
         return retile_all_scales(source, scales, 0, out);
     }
     Recoder recoder(source, scales, shape.format, search_, importance);
-    const uint64_t scale_block = shape.scale_bytes() / shape.blocks();
+    const uint64_t scale_block = scale_block_bytes(shape);
     std::vector<std::byte> block;
     for (uint32_t row = 0; row < shape.rows; row += kRecodeRows) {
         const uint32_t rows = std::min(kRecodeRows, shape.rows - row);
@@ -194,14 +199,14 @@ Result<Produced> Producer::rows(const ConvertUnit& unit) const {
     const uint32_t first = unit.begin * kTileRows;
     TileShape shape = item.shape;
     shape.rows = std::min(shape.rows, unit.end * kTileRows) - first;
-    const std::span<const float> importance =
-        importance_.dense ? importance_.dense(item.job.role, item.job.source.name)
-                          : std::span<const float>();
+    const std::vector<float> importance =
+        calibration_ != nullptr ? calibration_->matrix(item.job.source.name) : std::vector<float>();
     Produced out;
     out.bytes.resize(shape.total_bytes());
     TRY_STATUS(
         matrix(some_rows(item.job.source, first, shape.rows), shape, importance, out.bytes.data()));
-    out.scales.assign(out.bytes.begin() + ptrdiff_t(shape.data_bytes()), out.bytes.end());
+    const auto scales = out.bytes.begin() + ptrdiff_t(shape.data_bytes());
+    out.scales.assign(scales, scales + ptrdiff_t(scale_block_bytes(shape) * shape.blocks()));
     out.bytes.resize(shape.block_bytes() * shape.blocks());
     return out;
 }
@@ -275,9 +280,9 @@ Result<Produced> Producer::experts(const ConvertUnit& unit) const {
     out.bytes.resize(extent.size_bytes);
     for (uint32_t part = 0; part < 3; ++part) {
         const MatrixSource& source = layer.source.sources[unit.begin][part];
-        const std::span<const float> importance =
-            importance_.expert ? importance_.expert(layer.target.layer, unit.begin, part)
-                               : std::span<const float>();
+        const std::vector<float> importance =
+            calibration_ != nullptr ? calibration_->expert(layer.source.layer, unit.begin, part)
+                                    : std::vector<float>();
         Status status = matrix(source, layer.target.parts[part], importance,
                                out.bytes.data() + extent.offsets[part]);
         if (!status)

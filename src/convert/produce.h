@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "convert/calibration.h"
 #include "convert/plan.h"
 #include "convert/quantize.h"
 #include "format/checkpoint.h"
@@ -21,19 +22,13 @@ struct Produced {
     std::array<Digest128, 2> parts;  // of an expert
 };
 
-// Mean squares of the inputs of a matrix, by column; empty: unknown. part: 0 gate, 1 up, 2 down.
-struct Importance {
-    std::function<std::span<const float>(uint32_t layer, uint32_t expert, uint32_t part)> expert;
-    std::function<std::span<const float>(TensorRole role, const std::string& name)> dense;
-};
-
 // Thread-safe. Errors name file and tensor: io, corrupt (values that are not finite).
 class Producer {
 public:
-    // All must outlive it.
+    // All must outlive it. `calibration` may be null.
     Producer(const Checkpoint& checkpoint, const ConvertPlan& plan, ScaleSearch search,
-             const Importance& importance)
-        : checkpoint_(checkpoint), plan_(plan), search_(search), importance_(importance) {}
+             const Calibration* calibration)
+        : checkpoint_(checkpoint), plan_(plan), search_(search), calibration_(calibration) {}
 
     [[nodiscard]] Result<Produced> run(const ConvertUnit& unit) const;
 
@@ -51,7 +46,7 @@ private:
     const Checkpoint& checkpoint_;
     const ConvertPlan& plan_;
     ScaleSearch search_;
-    const Importance& importance_;
+    const Calibration* calibration_;
 };
 
 // Calls `range(file, offset, size)` for every range of the source that the unit reads.

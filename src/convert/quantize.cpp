@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "tensor/dtype.h"
 
 namespace colibri {
 
@@ -201,10 +202,10 @@ COLIBRI_VECTOR_CLONES void quantize_row(const WeightFormat& format, ScaleSearch 
         const float most = extreme(group);
         // Below this the reciprocal is no float any more; such weights are nothing.
         const bool zero = std::fabs(most) < 0x1p-100F;
-        const float scale = zero ? 0
-                            : search == ScaleSearch::search
-                                ? searched_scale(group, most, format.kind)
-                                : nearest_scale(most, format.kind);
+        float scale = zero                            ? 0
+                      : search == ScaleSearch::search ? searched_scale(group, most, format.kind)
+                                                      : nearest_scale(most, format.kind);
+        if (format.scales == ScaleType::f16) scale = f16_to_f32(f32_to_f16(scale));
         scales[g] = scale;
         round_codes(group, scale, range, count, codes.data() + first);
     }

@@ -67,6 +67,27 @@ TEST(Quantize, NearestMatchesTheFormula) {
     }
 }
 
+// Goal: scales of 16 bits are 16 bits, and codes are rounded with them.
+// Method: every scale survives the way to binary16 and back; every code is the nearest to x /
+// scale.
+TEST(Quantize, HalfScales) {
+    for (const WeightKind kind : {WeightKind::int8, WeightKind::int4, WeightKind::int2}) {
+        const WeightFormat format{.kind = kind, .group = 32, .scales = ScaleType::f16};
+        for (const ScaleSearch search : {ScaleSearch::nearest, ScaleSearch::search}) {
+            const std::vector<float> x = normal_values(3, 320);
+            const Rounded q = quantize(format, search, x);
+            const int low = kind == WeightKind::int8 ? -127 : kind == WeightKind::int4 ? -8 : -2;
+            const int high = kind == WeightKind::int8 ? 127 : kind == WeightKind::int4 ? 7 : 1;
+            for (size_t i = 0; i < x.size(); ++i) {
+                const float scale = q.scales[i / 32];
+                ASSERT_EQ(f16_to_f32(f32_to_f16(scale)), scale);
+                const long nearest = std::lrint(double(x[i] * (1 / scale)));
+                ASSERT_EQ(q.codes[i], std::clamp<long>(nearest, low, high)) << i;
+            }
+        }
+    }
+}
+
 // Goal: the search is never worse than round-to-nearest and clearly better on normal weights.
 // Method: squared errors of many rows, plain and weighted.
 TEST(Quantize, SearchLowersTheError) {

@@ -34,23 +34,35 @@ std::span<const std::string_view> projections(TensorClass tensor_class) {
     return {};
 }
 
-constexpr WeightFormat kInt8{.kind = WeightKind::int8, .group = 64};
-constexpr WeightFormat kInt4{.kind = WeightKind::int4, .group = 64};
+constexpr WeightFormat kInt8{.kind = WeightKind::int8, .group = 64, .scales = ScaleType::f16};
+constexpr WeightFormat kInt4{.kind = WeightKind::int4, .group = 64, .scales = ScaleType::f16};
 
 // Any group that the layout allows can be written; these are the ones worth naming.
-constexpr std::array<std::string_view, 9> kNamed{
-    "f32", "bf16", "fp8", "int8", "int8-row", "int8-g32", "int4-g32", "int4-g64", "int4-g128"};
+constexpr std::array<std::string_view, 10> kNamed{"f32",      "bf16",     "fp8",      "int8",
+                                                  "int8-row", "int4-g32", "int4-g64", "int4-g128",
+                                                  "int2-g32", "int2-g64"};
 
 Result<FormatChoice> parse_choice(std::string_view text) {
     if (text == "auto") return FormatChoice{};
     if (text == "keep") return FormatChoice{.kind = FormatChoice::Kind::keep};
     if (text == "int8") return FormatChoice{.kind = FormatChoice::Kind::format, .format = kInt8};
     if (text == "fp8") text = "fp8-g128";
-    const auto format = parse_weight_format(text);
+    // The type of integer scales may be named: "int4-g64:f32".
+    const size_t colon = text.find(':');
+    auto format = parse_weight_format(text.substr(0, colon));
+    if (format && is_integer(format->kind)) format->scales = ScaleType::f16;
+    if (format && colon != std::string_view::npos) {
+        const std::string_view scales = text.substr(colon + 1);
+        if (is_integer(format->kind) && scales == "f32")
+            format->scales = ScaleType::f32;
+        else if (!is_integer(format->kind) || scales != "f16")
+            format.reset();
+    }
     if (!format || (format->kind == WeightKind::fp8 && format->group != 128))
         return fail(ErrorKind::invalid_input,
-                    fmt::format("format \"{:.80}\" is not one that convert writes: auto, keep, {} "
-                                "and other groups that are multiples of 8",
+                    fmt::format("format \"{:.80}\" is not one that convert writes: auto, keep, {}, "
+                                "other groups that are multiples of 8 (int2: of 16), integer "
+                                "formats also with :f32 for wider scales",
                                 text, writable_formats()));
     return FormatChoice{.kind = FormatChoice::Kind::format, .format = *format};
 }
@@ -205,7 +217,10 @@ WeightFormat resolve(const std::array<FormatChoice, 9>& choices, size_t projecti
     for (const size_t at : {projection, size_t(0)}) {
         const FormatChoice& choice = choices[at];
         if (choice.kind == FormatChoice::Kind::keep) return source;
-        if (choice.kind == FormatChoice::Kind::format) return choice.format;
+        if (choice.kind != FormatChoice::Kind::format) continue;
+        // The same with scales of another type: rounding once more would only lose.
+        const bool same = choice.format.kind == source.kind && choice.format.group == source.group;
+        return same ? source : choice.format;
     }
     return default_format(tensor_class, source);
 }
@@ -236,7 +251,10 @@ std::string Recipe::canonical() const {
             text += fmt::format(
                 "{}{}{}={}", text.empty() ? "" : ",", kClassNames[c],
                 p == 0 ? std::string() : fmt::format(".{}", projections(TensorClass(c))[p - 1]),
-                choice.kind == FormatChoice::Kind::keep ? "keep" : to_string(choice.format));
+                choice.kind == FormatChoice::Kind::keep ? "keep"
+                : is_integer(choice.format.kind) ? fmt::format("{}:{}", to_string(choice.format),
+                                                               to_string(choice.format.scales))
+                                                 : to_string(choice.format));
         }
     return text.empty() ? "auto" : text;
 }

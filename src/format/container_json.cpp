@@ -170,16 +170,18 @@ Result<WeightFormat> ManifestReader::format(const Json& object, const std::strin
     if (!found)
         return unsupported(where + ".format",
                            fmt::format("weight format \"{:.80}\" is not known to this build, which "
-                                       "reads f32, bf16, fp8-gN, int8-row, int8-gN, int4-row and "
-                                       "int4-gN",
+                                       "reads f32, bf16, fp8-gN, int8-row, int8-gN, int4-row, "
+                                       "int4-gN, int2-row and int2-gN",
                                        name));
     const bool scaled = is_integer(found->kind) || found->kind == WeightKind::fp8;
     TRY(const std::string scales, text(object, "scales", where));
-    if (scales != (scaled ? "f32" : "none"))
+    WeightFormat out = *found;
+    if (scaled && scales == to_string(ScaleType::f16)) out.scales = ScaleType::f16;
+    if (scales != (scaled ? to_string(out.scales) : "none"))
         return unsupported(where + ".scales",
                            fmt::format("scales \"{:.80}\" for {} weights, supported: {}", scales,
-                                       name, scaled ? "f32" : "none"));
-    return *found;
+                                       name, scaled ? "f32, f16" : "none"));
+    return out;
 }
 
 // What this version does not define is refused; what a later one added beyond it may be ignored.
@@ -384,7 +386,8 @@ Result<ContainerManifest> ManifestReader::run() {
 
 nlohmann::ordered_json format_json(WeightFormat format) {
     const bool scaled = is_integer(format.kind) || format.kind == WeightKind::fp8;
-    return {{"format", to_string(format)}, {"scales", scaled ? "f32" : "none"}};
+    return {{"format", to_string(format)},
+            {"scales", std::string(scaled ? to_string(format.scales) : "none")}};
 }
 
 nlohmann::ordered_json part_json(const TileShape& shape) {

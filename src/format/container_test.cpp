@@ -271,6 +271,7 @@ TEST_F(ContainerTest, RefusesWhatItDoesNotKnow) {
                  {[](auto& j) { j["tensors"][0]["format"] = "int3-g64"; }, "int3-g64"},
                  {[](auto& j) { j["tensors"][0]["format"] = "int8-g12"; }, "int8-g12"},
                  {[](auto& j) { j["tensors"][0]["scales"] = "bf16"; }, "bf16"},
+                 {[](auto& j) { j["tensors"][1]["scales"] = "f16"; }, "f16"},
                  {[](auto& j) { j["tensors"][0]["layout"] = "tile32"; }, "tile32"},
                  {[](auto& j) { j["experts"][1]["up"]["format"] = "q4_k"; }, "q4_k"},
                  {[](auto& j) { j["compression"] = "zstd"; }, "compression"},

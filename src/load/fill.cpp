@@ -130,20 +130,25 @@ private:
     }
 
     // A sound file may still hold what some other writer should not have put there.
+    static Status check_scales(const MatrixView& matrix) {
+        const TileShape& shape = matrix.shape;
+        const uint64_t count = uint64_t(shape.blocks()) * shape.scale_groups() * kTileRows;
+        for (uint64_t i = 0; i < count; ++i)
+            if (!std::isfinite(matrix.scale(i)))
+                return fail(ErrorKind::corrupt, fmt::format("scale {} is not a finite number", i));
+        return {};
+    }
     static Status check_finite(const ContainerTensor& tensor, const std::byte* bytes) {
-        uint64_t begin = 0;
         uint64_t count = 0;
         switch (tensor.layout) {
             case TensorLayout::vector: count = tensor.rows; break;
             case TensorLayout::tile16:
-                begin = tensor.shape().data_bytes();
-                count = tensor.shape().scale_bytes() / sizeof(float);
-                break;
+                return check_scales({.shape = tensor.shape(), .data = bytes});
             case TensorLayout::key_up_scales: count = tensor.size_bytes() / sizeof(float); break;
             case TensorLayout::key_up:
             case TensorLayout::value_up: break;  // scales of value_up are those of key_up
         }
-        const auto* floats = reinterpret_cast<const float*>(bytes + begin);
+        const auto* floats = reinterpret_cast<const float*>(bytes);
         for (uint64_t i = 0; i < count; ++i)
             if (!std::isfinite(floats[i]))
                 return fail(

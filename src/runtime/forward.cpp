@@ -110,7 +110,8 @@ public:
           compute_{.kernels = *model.kernels,
                    .pool = *model.pool,
                    .scratch = scratch_,
-                   .float_activations = model.options.float_activations} {}
+                   .float_activations = model.options.float_activations,
+                   .observer = model.options.observer} {}
 
     Status main_slice(SequenceState& state, std::span<const int32_t> tokens, uint32_t done_rows,
                       uint32_t total_rows);

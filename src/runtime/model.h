@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/function_ref.h"
 #include "base/notices.h"
+#include "blocks/observer.h"
 #include "kernels/kernels.h"
 #include "load/plan.h"
 #include "model/spec.h"
@@ -42,6 +43,9 @@ struct ModelOptions {
     // written there goes into a subdirectory of the second one, if given.
     std::string state_directory, fallback_state_directory;
     bool warm = false;  // fill the cache in the background with what the history knows
+    // Sees the inputs of every matrix but routers, indexer gates and the halves of kv_b. Outlives
+    // the model.
+    InputObserver* observer = nullptr;
     std::function<void(std::string_view step, uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
 

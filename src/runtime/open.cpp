@@ -351,6 +351,9 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     };
     TRY_STATUS(fill_dense(o.checkpoint, bound.jobs, *impl->pool, progress));
 
+    if (options.observer != nullptr)
+        for (const FillJob& job : bound.jobs) options.observer->resident(job.out, job.source.name);
+
     impl->formats = formats_of(bound);
     impl->state_shape =
         std::make_shared<StateShape>(shape_of(o.spec, o.spec.layers, bound, false, o.fingerprint));

@@ -63,7 +63,10 @@ float f16_to_f32(uint16_t bits) {
         if ((bits & 0x3FFU) != 0) return std::numeric_limits<float>::quiet_NaN();
         return (bits & 0x8000U) != 0 ? -inf : inf;
     }
-    return widen(bits, 5, 10);
+    // The fields of a float whose exponent is 112 too low; one exact product puts that right, also
+    // for subnormals.
+    const float low = std::bit_cast<float>((bits & 0x8000U) << 16 | (bits & 0x7FFFU) << 13);
+    return low * 0x1p112F;
 }
 
 float f8_e4m3_to_f32(uint8_t bits) {
@@ -87,14 +90,13 @@ uint16_t f32_to_f16(float value) {
     if (std::isnan(value)) return uint16_t(sign | 0x7E00U);
     const float magnitude = std::fabs(value);
     if (magnitude >= 65520.0F) return uint16_t(sign | 0x7C00U);
-    int exponent = 0;
-    std::frexp(magnitude, &exponent);
-    const int lowest =
-        std::max(exponent - 1, -14);  // exponent of the leading bit, subnormals share -14
+    // Subnormals are steps of 2^-24: the float adder rounds to them beside 0.5.
+    if (magnitude < 0x1p-14F)
+        return uint16_t(
+            sign | (std::bit_cast<uint32_t>(magnitude + 0.5F) - std::bit_cast<uint32_t>(0.5F)));
     // A rounding up to the next power of two carries into the exponent's field by itself.
-    const auto steps = uint32_t(std::nearbyint(std::ldexp(magnitude, 10 - lowest)));
-    const uint32_t code = steps == 0 ? 0 : (uint32_t(lowest + 14) << 10) + steps;
-    return uint16_t(sign | code);
+    const auto bits = std::bit_cast<uint32_t>(magnitude);
+    return uint16_t(sign | (((bits + 0xFFFU + (bits >> 13 & 1U)) >> 13) - (112U << 10)));
 }
 
 uint8_t f32_to_f8_e4m3(float value) {

@@ -15,4 +15,8 @@ std::string to_string(WeightFormat format) {
     return is_integer(format.kind) ? fmt::format("{}-row", name) : std::string(name);
 }
 
+std::string_view to_string(ScaleType type) {
+    return type == ScaleType::f16 ? "f16" : "f32";
+}
+
 }  // namespace colibri

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "base/units.h"
 #include "tensor/dtype.h"
@@ -51,6 +52,9 @@ struct WeightFormat {
 
 // "int4-g64", "int8-row", "fp8-g128", "bf16", "f32"; the type of the scales is not named.
 [[nodiscard]] std::string to_string(WeightFormat format);
+
+// Of a type that has scales: "f32" or "f16".
+[[nodiscard]] std::string_view to_string(ScaleType type);
 
 [[nodiscard]] constexpr bool is_integer(WeightKind kind) {
     return kind == WeightKind::int8 || kind == WeightKind::int4 || kind == WeightKind::int2;

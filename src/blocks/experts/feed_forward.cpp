@@ -11,6 +11,18 @@ namespace {
 
 constexpr uint32_t kChunkRows = 64;
 
+void observe(const Compute& compute, const ExpertBatch& b, const ActivationRows& x, bool down) {
+    InputObserver& observer = *compute.observer;
+    if (b.routed) {
+        observer.expert_input(b.layer, b.expert, down, x.floats(), x.row_count(), x.columns());
+    } else if (down) {
+        observer.input(b.weights.down.data, x.floats(), x.row_count(), x.columns());
+    } else {
+        observer.input(b.weights.gate.data, x.floats(), x.row_count(), x.columns());
+        observer.input(b.weights.up.data, x.floats(), x.row_count(), x.columns());
+    }
+}
+
 }  // namespace
 
 uint64_t feed_forward_scratch_bytes(uint32_t dim, uint32_t hidden, uint32_t rows) {
@@ -59,6 +71,7 @@ Status expert_batches(Compute& compute, std::span<const ExpertBatch> batches) {
         new (&inputs[i]) ActivationRows(b.x, b.row_count, dim);
         new (&middles[i])
             ActivationRows({gate + uint64_t(row) * hidden, hidden}, b.row_count, hidden);
+        if (compute.observer != nullptr) observe(compute, b, inputs[i], false);
         TRY_STATUS(inputs[i].quantize_for(compute, b.weights.gate.shape));
         TRY_STATUS(inputs[i].quantize_for(compute, b.weights.up.shape));
         first_rows[i] = row;
@@ -88,8 +101,10 @@ Status expert_batches(Compute& compute, std::span<const ExpertBatch> batches) {
         activate(0, total_rows);
     else
         compute.pool.split(total_rows, 1, activate);
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < count; ++i) {
+        if (compute.observer != nullptr) observe(compute, batches[i], middles[i], true);
         TRY_STATUS(middles[i].quantize_for(compute, batches[i].weights.down.shape));
+    }
     const uint32_t dim_blocks = batches[0].weights.down.shape.blocks();
     compute.pool.split(count * dim_blocks, 1, [&](uint32_t begin, uint32_t end) {
         while (begin < end) {

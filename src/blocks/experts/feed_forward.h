@@ -24,6 +24,9 @@ struct ExpertBatch {
     FloatRows x;  // gathered rows
     uint32_t row_count = 0;
     OutputRows out;  // [row_count][dim], overwritten
+    // Of a routed expert, as in ExpertId; for observers.
+    bool routed = false;
+    uint32_t layer = 0, expert = 0;
 };
 
 [[nodiscard]] uint64_t expert_batches_scratch_bytes(uint32_t dim, uint32_t hidden,

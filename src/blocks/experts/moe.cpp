@@ -109,7 +109,10 @@ void Walk::gather(const ExpertLease& lease, uint32_t from, uint32_t count) {
     batches_[batch_count_++] = {.weights = block_.weights.expert.bind(lease.data()),
                                 .x = {gathered_ + uint64_t(buffered_) * block_.dim, block_.dim},
                                 .row_count = count,
-                                .out = {outputs_ + uint64_t(buffered_) * block_.dim, block_.dim}};
+                                .out = {outputs_ + uint64_t(buffered_) * block_.dim, block_.dim},
+                                .routed = true,
+                                .layer = block_.layer,
+                                .expert = lease.id().index};
     buffered_ += count;
 }
 
