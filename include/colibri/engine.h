@@ -43,6 +43,13 @@ enum class Activations : uint8_t {
     f32,        // float path everywhere: the reference for correctness
 };
 
+// A directory on another drive with byte-identical copies of all or some of the model's files.
+// Experts are spread over the copies, and read from another one when a drive fails. Never written.
+struct MirrorDirectory {
+    std::string directory;
+    double bytes_per_s = 0;  // its share of the reads goes by this; 0: measured at open
+};
+
 struct LoadProgress {
     std::string_view step;  // "reading dense weights"
     uint64_t done_bytes = 0, total_bytes = 0;
@@ -53,9 +60,10 @@ struct EngineOptions {
     uint64_t ram_budget_bytes = 0;  // 0: what the machine has free, minus a reserve
     uint32_t context = 0;           // positions; 0: min(4096, the model's maximum)
     Activations activations = Activations::automatic;
-    std::string isa;       // "" = the widest; otherwise a name of kernels.h
-    std::string reader;    // "" or "auto"; otherwise uring, pread or buffered
-    uint32_t threads = 0;  // 0: physical cores this process may use
+    std::string isa;     // "" = the widest; otherwise a name of kernels.h
+    std::string reader;  // "" or "auto"; otherwise uring, pread or buffered
+    std::vector<MirrorDirectory> mirrors;
+    uint32_t threads = 0;                         // 0: physical cores this process may use
     CachePolicy policy = CachePolicy::frequency;  // decides speed, never the answer
     uint32_t prefill_slice = 0;    // rows that go through a layer together; 0: the planner decides
     bool draft_head = false;       // load the MTP layer when the checkpoint has one

@@ -11,13 +11,13 @@
 #include "apps/commands.h"
 #include "apps/interrupt.h"
 #include "apps/setup.h"
-#include "apps/speeds.h"
 #include "base/units.h"
 #include "format/checkpoint.h"
 #include "format/checkpoint_scan.h"
 #include "format/container.h"
 #include "kernels/kernels.h"
 #include "platform/machine.h"
+#include "platform/speeds.h"
 
 namespace colibri {
 

@@ -124,6 +124,18 @@ constexpr OptionSpec kOptions[] = {
              "threads through it. Auto: io_uring where the system allows it, else threads. Never "
              "changes the answer."},
 
+    {.id = Opt::mirror,
+     .name = "mirror",
+     .type = OptionType::text,
+     .placeholder = "DIR[@GB/S]",
+     .commands = kAll,
+     .repeatable = true,
+     .group = kModel,
+     .help = "Directory on another drive with copies of all or some of the model's files; may be "
+             "given several times. Experts are read from all drives in proportion to their speeds "
+             "(measured, or as said after the @), and from another copy when one fails. Never "
+             "written. Decides speed, never the answer."},
+
     {.id = Opt::policy,
      .name = "policy",
      .type = OptionType::choice,

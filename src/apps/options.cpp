@@ -319,6 +319,7 @@ private:
     Status assign(const OptionSpec& option, const Word& word, size_t& at) {
         const std::string origin = fmt::format("--{}{}", word.negated ? "no-" : "", option.name);
         Setting& setting = result_.settings.at(option.id);
+        const bool again = setting.source == Source::command_line;
         setting.source = Source::command_line;
         setting.origin = origin;
         if (option.type == OptionType::flag && (word.negated || !word.value)) {
@@ -348,7 +349,11 @@ private:
                                             : ""));
             text = arguments_[++at];
         }
-        TRY(setting.value, parse_value(option, origin, text));
+        TRY(auto value, parse_value(option, origin, text));
+        const auto* before = std::get_if<std::string>(&setting.value);
+        if (option.repeatable && again && before != nullptr)
+            value = fmt::format("{}\n{}", *before, text);
+        setting.value = std::move(value);
         return {};
     }
 
@@ -372,6 +377,8 @@ Status apply_lower(Settings& settings, const OptionSpec& option, std::string_vie
     TRY(auto value, parse_value(option, origin, text));
     Setting& setting = settings.at(option.id);
     if (setting.source > source) return {};
+    if (auto* list = std::get_if<std::string>(&value); list != nullptr && option.repeatable)
+        std::replace(list->begin(), list->end(), ':', '\n');
     setting = {.value = std::move(value), .source = source, .origin = origin};
     return {};
 }

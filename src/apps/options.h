@@ -71,6 +71,7 @@ enum class Opt : uint8_t {
     dense_attention,
     prefill_slice,
     reader,
+    mirror,
     policy,
     prefetch,
     warm,
@@ -128,7 +129,8 @@ struct OptionSpec {
     double least = 0, most = 0;     // of count, number and bytes, inclusive
     std::string_view choices = {};  // of choice: "auto|f32"
     uint32_t commands = 0;          // bit per Command
-    bool everywhere = true;         // false: command line only, neither environment nor file
+    bool repeatable = false;  // text; values are joined by line feeds, by colons in lower sources
+    bool everywhere = true;   // false: command line only, neither environment nor file
     std::string_view group;
     std::string_view help;
     [[nodiscard]] bool applies_to(Command command) const {

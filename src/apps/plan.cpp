@@ -8,11 +8,11 @@
 
 #include "apps/commands.h"
 #include "apps/setup.h"
-#include "apps/speeds.h"
 #include "base/units.h"
 #include "format/checkpoint.h"
 #include "load/forecast.h"
 #include "platform/machine.h"
+#include "platform/speeds.h"
 
 namespace colibri {
 

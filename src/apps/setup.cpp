@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <cstdlib>
+#include <sstream>
 
 #include <cerrno>
 #include <filesystem>
@@ -25,6 +27,24 @@ std::filesystem::path program_directory() {
 bool holds_model(const std::filesystem::path& directory) {
     std::error_code ignored;
     return std::filesystem::is_regular_file(directory / "config.json", ignored);
+}
+
+// "DIR" or "DIR@3.2", a line each. What follows an @ and is no number belongs to the name.
+std::vector<MirrorDirectory> mirror_directories(const Settings& settings) {
+    std::vector<MirrorDirectory> mirrors;
+    std::istringstream lines(settings.text(Opt::mirror));
+    for (std::string line; std::getline(lines, line);) {
+        MirrorDirectory mirror{.directory = line};
+        const size_t at = line.find_last_of('@');
+        if (at != std::string::npos && at > 0 && at + 1 < line.size()) {
+            char* end = nullptr;
+            const double speed = std::strtod(line.c_str() + at + 1, &end);
+            if (*end == '\0' && speed > 0 && speed < 1e6)
+                mirror = {.directory = line.substr(0, at), .bytes_per_s = speed * 1e9};
+        }
+        mirrors.push_back(std::move(mirror));
+    }
+    return mirrors;
 }
 
 ReaderKind chosen_reader(const Settings& settings) {
@@ -93,6 +113,7 @@ Result<EngineOptions> engine_options(const Settings& settings) {
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = to_string(chosen_reader(settings));
+    options.mirrors = mirror_directories(settings);
     if (settings.text(Opt::policy) == "lru") options.policy = CachePolicy::lru;
     const std::string prefetch = settings.text(Opt::prefetch);
     if (prefetch == "on") options.prefetch = Prefetch::on;
@@ -127,6 +148,9 @@ Result<ModelOptions> model_options(const Settings& settings) {
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = chosen_reader(settings);
+    for (const MirrorDirectory& mirror : mirror_directories(settings))
+        options.mirrors.push_back(
+            {.directory = mirror.directory, .bytes_per_s = mirror.bytes_per_s});
     if (settings.text(Opt::policy) == "lru") options.policy = PolicyKind::lru;
     const std::string prefetch = settings.text(Opt::prefetch);
     if (prefetch == "on") options.prefetch = PrefetchMode::on;

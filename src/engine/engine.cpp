@@ -50,6 +50,9 @@ PrefetchMode prefetch_mode(Prefetch prefetch) {
 Result<ModelOptions> model_options(const EngineOptions& options, const ModelFiles& files) {
     TRY(const Kernels* kernels, choose_kernels(options.isa));
     TRY(const ReaderKind reader, choose_reader_kind(options.reader));
+    std::vector<MirrorOptions> mirrors;
+    for (const MirrorDirectory& mirror : options.mirrors)
+        mirrors.push_back({.directory = mirror.directory, .bytes_per_s = mirror.bytes_per_s});
     return ModelOptions{
         .directory = options.model_directory,
         .ram_budget_bytes = options.ram_budget_bytes,
@@ -63,6 +66,7 @@ Result<ModelOptions> model_options(const EngineOptions& options, const ModelFile
         .dense_attention = options.dense_attention,
         .policy = options.policy == CachePolicy::lru ? PolicyKind::lru : PolicyKind::frequency,
         .reader = reader,
+        .mirrors = std::move(mirrors),
         .prefetch = prefetch_mode(options.prefetch),
         .state_directory = options.state_directory,
         .fallback_state_directory = options.fallback_state_directory,

@@ -265,7 +265,11 @@ TEST(Safetensors, AHundredThousandTensorsStayCompact) {
         parse_safetensors_header(json, 8 + json.size(), 8 + json.size() + 120'000, "x");
     ASSERT_TRUE(header) << header.error().message;
     EXPECT_EQ(header->tensors.size(), 120'000U);
-    EXPECT_LT(resident_bytes(), before + 80 * kMiB);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LT(resident_bytes(), before + 80 * kMiB);  // their shadow memory counts too
+#else
+    EXPECT_GT(before, 0U);
+#endif
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/notices.h"
 #include "blocks/observer.h"
 #include "kernels/kernels.h"
+#include "load/mirrors.h"
 #include "load/plan.h"
 #include "model/spec.h"
 #include "platform/reader.h"
@@ -38,6 +39,7 @@ struct ModelOptions {
     bool dense_attention = false;
     PolicyKind policy = PolicyKind::frequency;  // of the expert cache
     ReaderKind reader = ReaderKind::automatic;  // of experts
+    std::vector<MirrorOptions> mirrors;         // copies of the directory's files
     PrefetchMode prefetch = PrefetchMode::automatic;
     // Where the usage history is (docs/cache.md); "": none is read or written. What cannot be
     // written there goes into a subdirectory of the second one, if given.

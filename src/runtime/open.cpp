@@ -8,10 +8,12 @@
 #include "blocks/attention/grouped_query.h"
 #include "blocks/attention/latent.h"
 #include "load/expert_source.h"
+#include "load/mirrors.h"
 #include "model/config.h"
 #include "model/registry.h"
 #include "platform/file.h"
 #include "platform/machine.h"
+#include "platform/speeds.h"
 #include "runtime/model_impl.h"
 
 namespace colibri {
@@ -22,6 +24,7 @@ namespace {
 constexpr uint64_t kProgramBytes = 16 * kMiB;
 // Per tensor: name, record, index entry.
 constexpr uint64_t kTensorTableBytes = 256;
+constexpr double kMirrorMeasure_s = 0.1;
 constexpr uint32_t kDefaultContext = 4096;
 // The history itself, its successor while it is saved, and the file's bytes.
 constexpr uint64_t kHistoryCopies = 4;
@@ -43,6 +46,8 @@ struct Opened {
     PlannedSlots planned;
     ReaderChoice reader;
     StoreConfig store;  // without slots until planned
+    Mirrors mirrors;
+    std::vector<double> drive_speeds;  // of the original and each mirror
 };
 
 Result<uint32_t> choose_context(const ModelSpec& spec, const ModelOptions& options,
@@ -214,6 +219,33 @@ void add_traffic(const ModelSpec& spec, const BoundModel& bound, const StoreConf
     plan.dense_bytes_per_token = bound.dense_bytes - std::min(bound.dense_bytes, idle);
 }
 
+// Opens the mirrors and finds out which drive may carry how much.
+Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>& experts, Opened& o,
+                   Notices& notices) {
+    if (options.mirrors.empty()) return {};
+    TRY(o.mirrors, open_mirrors(o.checkpoint, options.mirrors, notices));
+    uint64_t largest = 1;
+    for (const ExpertSource& source : experts)
+        largest = std::max(largest, raw_expert_bytes(source));
+    TRY(const DriveSpeed own,
+        measure_drive_speed(expert_files(o.checkpoint, experts), largest, kMirrorMeasure_s));
+    o.drive_speeds.push_back(own.bytes_per_s);
+    for (const Mirrors::Copy& copy : o.mirrors.copies) {
+        if (copy.bytes_per_s > 0) {
+            o.drive_speeds.push_back(copy.bytes_per_s);
+            continue;
+        }
+        std::vector<std::shared_ptr<const File>> files;
+        for (const uint32_t number : copy.file_of)
+            if (number != Mirrors::kNoFile)
+                files.push_back(o.mirrors.files[number - o.checkpoint.files().size()]);
+        const auto speed = measure_drive_speed(files, largest, kMirrorMeasure_s);
+        // A copy of small files alone cannot be measured: it gets the original's share.
+        o.drive_speeds.push_back(speed ? speed->bytes_per_s : own.bytes_per_s);
+    }
+    return {};
+}
+
 Result<Opened> open_without_weights(const ModelOptions& options, Notices& notices) {
     TRY(const std::string text, read_file(options.directory + "/config.json", kConfigBytesMax));
     TRY(const Config config, Config::parse(text, options.directory + "/config.json"));
@@ -231,7 +263,10 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
         make_expert_sources(o.checkpoint, o.sizes.expert_layers, /*sizes_only=*/true));
     o.reader = choose_reader(options.reader, expert_files(o.checkpoint, sources.sources));
     if (!o.reader.remark.empty() && !sources.sources.empty()) notices.add(o.reader.remark);
+    TRY_STATUS(add_mirrors(options, sources.sources, o, notices));
+    if (!o.mirrors.copies.empty()) spread_over_mirrors(o.mirrors, o.drive_speeds, sources.sources);
     o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), o.reader.kind);
+    o.store.files.insert(o.store.files.end(), o.mirrors.files.begin(), o.mirrors.files.end());
     o.store.policy = options.policy;
     TRY(o.planned, make_plan(options, o));
     add_traffic(o.spec, o.sizes, o.store, o.planned.plan);
@@ -364,6 +399,7 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     if (o.spec.draft) impl->ropes.push_back(ropes_of(o.spec.draft->layer));
 
     TRY(ExpertSources sources, make_expert_sources(o.checkpoint, std::move(bound.expert_layers)));
+    if (!o.mirrors.copies.empty()) spread_over_mirrors(o.mirrors, o.drive_speeds, sources.sources);
     o.store.experts = std::move(sources.sources);
     o.store.landing = std::move(sources.landing);
     for (size_t i = 0; i < o.store.classes.size(); ++i)

@@ -1,4 +1,4 @@
-#include "apps/speeds.h"
+#include "platform/speeds.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
