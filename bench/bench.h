@@ -60,5 +60,6 @@ private:
 [[nodiscard]] Status run_nano(Options options);
 [[nodiscard]] Status run_resident_decode(Options options);
 [[nodiscard]] Status run_routes_decode(Options options);
+[[nodiscard]] Status run_disk_stream(Options options);
 
 }  // namespace colibri::bench

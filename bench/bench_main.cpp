@@ -37,6 +37,12 @@ constexpr std::array kSubcommands{
                "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
                "            --ram 1G --recall 70 --policy frequency|lru --threads N --isa NAME\n"
                "            --directory build --pairs 9 --seconds 5"},
+    Subcommand{
+        "disk", colibri::bench::run_disk_stream,
+        "experts through the store, interleaved with plain reads of the same file:\n"
+        "            --mode decode|scan --expert 2M --bytes 8G --routes TRACE --depth 8\n"
+        "            --slots-percent 10 --reader auto|uring|pread|buffered --chunk 1M\n"
+        "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5"},
     Subcommand{"nano", colibri::bench::run_nano,
                "the bundled model, all experts resident: decode, prefill, first token, memory:\n"
                "            --model DIR --threads N --rows 512 --rounds 9 --seconds 5 --isa NAME"},

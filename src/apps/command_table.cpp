@@ -136,6 +136,16 @@ constexpr CommandSpec kCommands[] = {
      .details =
          "Prints where it is, how many tokens it is about, and how much of all uses the most "
          "used experts have. Loads no weights."},
+    {.id = iobench,
+     .words = "iobench",
+     .arguments = "[FILE|MODEL]",
+     .takes_arguments = true,
+     .summary = "how fast the drive delivers experts",
+     .details =
+         "Reads a file, or the files of a model's experts, in order and at random: plainly, as "
+         "other tools measure a drive (raw), and through each reader. Everything is read past the "
+         "page cache, or the cache is dropped before. For a model it says how many tokens a "
+         "second the drive allows at a hit rate. Writes nothing."},
     {.id = help,
      .words = "help",
      .arguments = "[COMMAND]",

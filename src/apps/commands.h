@@ -18,6 +18,7 @@ namespace colibri {
 [[nodiscard]] int eval_trace_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int eval_ppl_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int trace_record_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int iobench_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int trace_replay_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int usage_command(const Invocation& invocation, const Console& console);
 

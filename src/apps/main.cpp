@@ -75,6 +75,7 @@ int dispatch(const Invocation& invocation, const Console& console) {
         case Command::trace_record: return trace_record_command(invocation, console);
         case Command::trace_replay: return trace_replay_command(invocation, console);
         case Command::usage: return usage_command(invocation, console);
+        case Command::iobench: return iobench_command(invocation, console);
         case Command::help: return help_command(invocation.arguments, console);
         case Command::version: break;
     }

@@ -33,10 +33,11 @@ enum class Command : uint8_t {
     trace_record,
     trace_replay,
     usage,
+    iobench,
     help,
     version,
 };
-inline constexpr uint32_t kCommandCount = 16;
+inline constexpr uint32_t kCommandCount = 17;
 
 struct CommandSpec {
     Command id;
@@ -114,6 +115,9 @@ enum class Opt : uint8_t {
     dry_run,
     delete_source_shards,
     window,
+    block,
+    depth,
+    seconds,
     config,
 };
 inline constexpr size_t kOptionCount = size_t(Opt::config) + 1;

@@ -340,6 +340,17 @@ uint64_t resident_bytes() {
     return status_bytes("VmRSS:");
 }
 
+uint64_t device_read_bytes() {
+    const std::optional<std::string> text = read_fact("/proc/self/io");
+    const auto rest = text ? line_after(*text, "read_bytes:") : std::nullopt;
+    uint64_t bytes = 0;
+    if (rest) {
+        const std::string_view digits = trimmed(*rest);
+        (void)std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+    }
+    return bytes;
+}
+
 std::string cpu_model(const MachineProbe& probe) {
     const std::optional<std::string> text = read_fact(probe.root + "/proc/cpuinfo");
     if (!text) return "unknown";

@@ -33,6 +33,10 @@ struct MemoryFacts {
 [[nodiscard]] uint64_t peak_resident_bytes();
 [[nodiscard]] uint64_t resident_bytes();
 
+// Bytes that drives have delivered for this process so far, read-ahead included, page cache
+// excluded; 0 when the system does not say.
+[[nodiscard]] uint64_t device_read_bytes();
+
 // "AMD EPYC ...", for benchmark records.
 [[nodiscard]] std::string cpu_model(const MachineProbe& probe = {});
 

@@ -250,8 +250,9 @@ TEST_P(ReaderConformance, CutsLargeRangesAndBoundsBytesInFlight) {
     if (GetParam().kind != ReaderKind::uring) disk.add({.kind = ReadFault::Kind::blocked});
     const auto made = reader(sink, options);
     ASSERT_TRUE(made->submit({.tag = 1, .ranges = {&range, 1}}));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (GetParam().kind != ReaderKind::uring) {
+        while (disk.calls() < 4) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
         EXPECT_EQ(disk.calls(), 4U) << "64 KiB in flight are four chunks";
     }
     disk.clear();
