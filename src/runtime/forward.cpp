@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "base/clock.h"
 #include "blocks/attention/grouped_query.h"
@@ -83,7 +84,7 @@ uint64_t guess_scratch_bytes(const ModelSpec& spec, uint32_t rows) {
                 const uint64_t count = uint64_t(rows) * std::get<Router>(moe->router).top_k;
                 most = std::max(most, choose_experts_scratch_bytes(*moe, rows) +
                                           scratch_bytes_of<float>(uint64_t(rows) * spec.dim) +
-                                          scratch_bytes_of<uint32_t>(count) +
+                                          2 * scratch_bytes_of<uint32_t>(count) +
                                           scratch_bytes_of<float>(count));
             }
     return most;
@@ -267,8 +268,15 @@ void Pass::guess_next(uint32_t layer, const Slice& s) {
                                    .weights = routes.weights,
                                    .guess = true},
                                   routes.ids, routes.weights);
+        // There is room for a few only: the surest first, which are those with the largest weights.
+        auto* order = scratch_.take<uint32_t>(count);
+        std::iota(order, order + count, 0U);
+        std::sort(order, order + count, [&](uint32_t a, uint32_t b) {
+            return routes.weights[a] != routes.weights[b] ? routes.weights[a] > routes.weights[b]
+                                                          : a < b;
+        });
         model_.guesses.clear();
-        for (uint32_t g = 0; g < count; ++g) model_.guesses.push_back({next, routes.ids[g]});
+        for (uint32_t g = 0; g < count; ++g) model_.guesses.push_back({next, routes.ids[order[g]]});
         model_.store->prefetch(model_.guesses);
     }
 }
