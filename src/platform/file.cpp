@@ -107,6 +107,11 @@ int File::direct_descriptor() const {
     return direct_refused_.load(std::memory_order_relaxed) ? -1 : direct_descriptor_;
 }
 
+void File::expect_random_reads() const {
+    std::call_once(random_once_,
+                   [this] { (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM); });
+}
+
 Status File::read_at(uint64_t offset, std::span<std::byte> out) const {
     if (offset > size_bytes_ || out.size() > size_bytes_ - offset)
         return fail(ErrorKind::corrupt,

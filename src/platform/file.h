@@ -32,6 +32,10 @@ public:
     // A direct read was refused after all: direct_descriptor() is -1 from now on.
     void refuse_direct() const { direct_refused_.store(true, std::memory_order_relaxed); }
 
+    // Reads through the page cache will come in no order: from now on the system fetches what is
+    // asked for and nothing beside it.
+    void expect_random_reads() const;
+
     // Fills `out` from `offset`; continues short reads, retries EINTR and EAGAIN, retries EIO once.
     // Errors: io (path, offset, errno text); corrupt when the file ends inside the range.
     [[nodiscard]] Status read_at(uint64_t offset, std::span<std::byte> out) const;
@@ -44,6 +48,7 @@ private:
     mutable std::once_flag direct_once_;
     mutable int direct_descriptor_ = -1;
     mutable std::atomic<bool> direct_refused_{false};
+    mutable std::once_flag random_once_;
 };
 
 // A whole small file. Errors as File; invalid_input when it is larger than `limit_bytes`, naming

@@ -78,6 +78,7 @@ ChunkRead* RequestQueue::next() {
     if (partial_) {
         const ReadRange& range = active_[current_].request.ranges[range_];
         const int direct = limits_.direct && range.roomy ? range.file->direct_descriptor() : -1;
+        if (direct < 0) range.file->expect_random_reads();
         // Cut at multiples of the chunk size from the block in which the range begins.
         const uint64_t from =
             direct >= 0 ? range_at_ / kDirectBlockBytes * kDirectBlockBytes : range_at_;

