@@ -127,16 +127,31 @@ Candidates candidates_of(WeightKind kind) {
                                     : Candidates{.first = 5, .step = 0.2F, .count = 18};
 }
 
-// Maximizing xq^2 / qq minimizes the error at the best scale for these q, xq / qq.
+// Sum of w x^2.
+COLIBRI_INLINE float energy(const Group& group) {
+    Floats8 total{};
+    for (uint32_t v = 0; v < group.vectors; ++v) {
+        const Floats8 x = load8(group.x + v * kLanes);
+        total += group.weight != nullptr ? x * x * load8(group.weight + v * kLanes) : x * x;
+    }
+    return sum(total);
+}
+
+// Maximizing xq^2 / qq minimizes the error at the best scale for these q, which is xq / qq. That
+// scale makes weights shorter by the share of the error, and products of several such matrices
+// shorter still, which costs far more than it saves with few bits; xx / xq keeps their length in
+// their own direction.
 COLIBRI_INLINE float searched_scale(const Group& group, float x, WeightKind kind) {
     const Range range = range_of(kind);
     const Candidates list = candidates_of(kind);
     float best_scale = nearest_scale(x, kind);
     const Fit start = fit(group, 1 / best_scale, range);
-    // Sums of enormous weights overflow; then the scale stays as it is.
-    if (!std::isfinite(start.xq)) return best_scale;
+    const float xx = energy(group);
+    // Sums of enormous weights overflow, those of minute ones underflow; then the scale stays as it
+    // is.
+    if (!std::isfinite(start.xq) || !std::isfinite(xx) || xx < 1e-30F) return best_scale;
     double best = start.qq > 0 ? double(start.xq) * start.xq / start.qq : 0;
-    if (start.qq > 0 && start.xq != 0) best_scale = start.xq / start.qq;
+    if (start.qq > 0 && start.xq != 0) best_scale = xx / start.xq;
     const int signs = range.low == -range.high ? 1 : 2;
     for (int sign = 0; sign < signs; ++sign)
         for (uint32_t i = 0; i < list.count; ++i) {
@@ -147,7 +162,7 @@ COLIBRI_INLINE float searched_scale(const Group& group, float x, WeightKind kind
             const double gain = double(found.xq) * found.xq / found.qq;
             if (!(gain > best)) continue;
             best = gain;
-            best_scale = found.xq / found.qq;
+            best_scale = xx / found.xq;
         }
     return best_scale;
 }

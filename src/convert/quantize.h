@@ -5,9 +5,9 @@
 //   round-to-nearest  s = absmax / 127 (int8), absmax / 7 (int4); int2 has the codes -2..1, so s is
 //                     -x/2 for the x of largest magnitude
 //   search            the s, out of a fixed list around that one, whose best rounding has the least
-//                     squared error sum of w[k] * (x[k] - s q[k])^2, s then set to its optimum for
-//                     these q; w[k] is the mean square of input k where a calibration says so, else
-//                     1
+//                     squared error sum of w[k] * (x[k] - s q[k])^2, s then set so that the group
+//                     keeps its length: sum w x^2 / sum w x q; w[k] is the mean square of input k
+//                     where a calibration says so, else 1
 // Both are functions of the group alone, in a fixed order of float operations: the same bytes on
 // every machine and with any number of threads.
 #pragma once

@@ -61,8 +61,8 @@ Result<FormatChoice> parse_choice(std::string_view text) {
     if (!format || (format->kind == WeightKind::fp8 && format->group != 128))
         return fail(ErrorKind::invalid_input,
                     fmt::format("format \"{:.80}\" is not one that convert writes: auto, keep, {}, "
-                                "other groups that are multiples of 8 (int2: of 16), integer "
-                                "formats also with :f32 for wider scales",
+                                "other groups that are multiples of 16, integer formats also "
+                                "with :f32 for wider scales",
                                 text, writable_formats()));
     return FormatChoice{.kind = FormatChoice::Kind::format, .format = *format};
 }

@@ -29,10 +29,9 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text) {
         const auto [end, error] =
             std::from_chars(digits.data(), digits.data() + digits.size(), format.group);
         if (error != std::errc{} || end != digits.data() + digits.size() || format.group == 0 ||
-            format.group % 8 != 0 || format.group > kGroupMax)
+            format.group % kTileRows != 0 || format.group > kGroupMax)
             return std::nullopt;
     }
-    if (format.kind == WeightKind::int2 && format.group % 16 != 0) return std::nullopt;
     // One spelling for each format.
     if (to_string(format) != text) return std::nullopt;
     const bool scaled = is_integer(format.kind) || format.kind == WeightKind::fp8;

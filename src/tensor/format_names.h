@@ -9,7 +9,7 @@
 namespace colibri {
 
 // The inverse of to_string(WeightFormat): "f32", "bf16", "fp8-g128", "int8-row", "int4-g64". Empty
-// for anything else, groups that are no multiple of 8 or larger than kGroupMax included.
+// for anything else, groups that are no multiple of 16 or larger than kGroupMax included.
 inline constexpr uint32_t kGroupMax = 1U << 16;
 [[nodiscard]] std::optional<WeightFormat> parse_weight_format(std::string_view text);
 

@@ -17,9 +17,9 @@ TEST(FormatNames, RoundTripAndRefusals) {
                                     {.kind = WeightKind::int4, .group = 128}};
     for (const WeightFormat& format : formats)
         EXPECT_EQ(parse_weight_format(to_string(format)), format) << to_string(format);
-    for (const char* text : {"", "int4", "int4-", "int4-g", "int4-g0", "int4-g12", "int4-g064",
-                             "int4-g64 ", "int4-g99999999999", "int4-g-64", "INT4-g64", "f32-g64",
-                             "bf16-row", "q4", "int4-row-g64"})
+    for (const char* text : {"", "int4", "int4-", "int4-g", "int4-g0", "int4-g12", "int8-g8",
+                             "int8-g24", "int4-g064", "int4-g64 ", "int4-g99999999999", "int4-g-64",
+                             "INT4-g64", "f32-g64", "bf16-row", "q4", "int4-row-g64"})
         EXPECT_FALSE(parse_weight_format(text).has_value()) << text;
 }
 

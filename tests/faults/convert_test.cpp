@@ -235,6 +235,41 @@ TEST_F(ConvertFaults, ErrorsLeaveAResumableState) {
     }
 }
 
+// Goal: a source that cannot be used as it is ends in its file and tensor, and the conversion goes
+// on once the shard is whole again.
+// Method: a value that is not finite in the last expert; then the sound shard.
+TEST_F(ConvertFaults, BadShardsAreNamedAndResumed) {
+    const Files want = reference();
+    const std::string tensor = "model.layers.2.mlp.experts.7.down_proj.weight";
+    std::string path;
+    for (const auto& entry : fs::directory_iterator(source_))
+        if (entry.path().extension() == ".safetensors" &&
+            TestSafetensors::load(entry.path().string()).has(tensor))
+            path = entry.path().string();
+    ASSERT_FALSE(path.empty());
+    const std::string sound = test_read(path);
+    TestSafetensors file = TestSafetensors::load(path);
+    const std::string& data = file.at(tensor).data;
+    std::string damaged = sound;
+    const size_t at = damaged.find(data);
+    ASSERT_NE(at, std::string::npos);
+    damaged[at + 10] = char(0xC0);
+    damaged[at + 11] = char(0x7F);
+    test_write(path, damaged);
+    const std::string directory = tree_.path("damaged");
+    const Status failed = run(options(directory));
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().kind, ErrorKind::corrupt);
+    EXPECT_THAT(failed.error().message, HasSubstr(tensor));
+    EXPECT_FALSE(fs::exists(directory + "/colibri.json"));
+    test_write(path, sound);
+    Notices notices;
+    const auto report = convert(options(directory), notices);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_GT(report->resumed_bytes, 0U);
+    expect_same(read_directory(directory), want, "resumed");
+}
+
 // Goal: too little room is refused before anything is written, and noticed on the way.
 // Method: a drive that says how much it has.
 TEST_F(ConvertFaults, RoomIsChecked) {
