@@ -57,8 +57,9 @@ public:
             const uint32_t* ids = routes.ids + uint64_t(row) * routes.top_k;
             const float* weights = routes.weights + uint64_t(row) * routes.top_k;
             std::iota(order.begin(), order.end(), 0);
-            std::stable_sort(order.begin(), order.end(),
-                             [&](uint32_t a, uint32_t b) { return weights[a] > weights[b]; });
+            std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+                return weights[a] != weights[b] ? weights[a] > weights[b] : a < b;
+            });
             trace_.steps.push_back({.turn = turn_,
                                     .decode = decode_,
                                     .position = routes.first_position + row,

@@ -346,8 +346,9 @@ std::vector<ExpertPrior> priors_of(const UsageHistory& history) {
 
 void warm(ExpertStore& store, const UsageHistory& history) {
     std::vector<UsageHistory::Entry> best = history.entries;
-    std::stable_sort(best.begin(), best.end(),
-                     [](const auto& a, const auto& b) { return a.uses > b.uses; });
+    std::sort(best.begin(), best.end(), [](const auto& a, const auto& b) {
+        return a.uses != b.uses ? a.uses > b.uses : a.id < b.id;
+    });
     std::vector<ExpertId> set;
     for (const UsageHistory::Entry& entry : best) set.push_back(entry.id);
     store.warm(set);
