@@ -31,7 +31,7 @@ struct MemoryPlan {
     uint64_t experts_per_token = 0;
     uint64_t expert_read_bytes = 0, expert_slot_bytes = 0;
     uint64_t dense_bytes_per_token = 0;  // resident weights that it multiplies
-    std::string reader;  // how experts are read: "uring, direct"
+    std::string reader;                  // how experts are read: "uring, direct"
 };
 
 struct PlanSlotClass {

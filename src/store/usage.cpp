@@ -73,8 +73,7 @@ std::string encode_usage(const UsageHistory& history, uint64_t fingerprint) {
     bytes.reserve(sizeof header + history.entries.size() * sizeof(Record) + sizeof(uint64_t));
     put(bytes, header);
     for (const UsageHistory::Entry& entry : history.entries)
-        put(bytes,
-            Record{.layer = entry.id.layer, .index = entry.id.index, .uses = entry.uses});
+        put(bytes, Record{.layer = entry.id.layer, .index = entry.id.index, .uses = entry.uses});
     put(bytes, uint64_t(XXH3_64bits(bytes.data(), bytes.size())));
     return bytes;
 }
@@ -121,8 +120,8 @@ Result<UsageHistory> decode_usage(std::string_view bytes, uint64_t fingerprint,
     return history;
 }
 
-Result<UsageHistory> parse_usage_text(std::string_view text, std::string_view name,
-                                      uint32_t layers, uint32_t experts, uint32_t top_k) {
+Result<UsageHistory> parse_usage_text(std::string_view text, std::string_view name, uint32_t layers,
+                                      uint32_t experts, uint32_t top_k) {
     std::map<ExpertId, double> uses;
     std::map<uint32_t, double> by_layer;
     for (size_t at = 0, line_number = 1; at < text.size(); ++line_number) {
@@ -149,14 +148,16 @@ Result<UsageHistory> parse_usage_text(std::string_view text, std::string_view na
             return bad("more than three integers");
         const auto [layer, index, count] = value;
         if (layer == -1 && (index != layers || count != experts))
-            return bad(fmt::format("a history of {} layers with {} experts; this model has {} "
-                                   "with {}",
-                                   index, count, layers, experts));
+            return bad(
+                fmt::format("a history of {} layers with {} experts; this model has {} "
+                            "with {}",
+                            index, count, layers, experts));
         if (layer < 0) continue;
         if (layer >= layers || index < 0 || index >= experts || count < 0 || count > kTextCountMax)
-            return bad(fmt::format("layer {} expert {} with {} uses; this model has {} layers "
-                                   "with {} experts",
-                                   layer, index, count, layers, experts));
+            return bad(
+                fmt::format("layer {} expert {} with {} uses; this model has {} layers "
+                            "with {} experts",
+                            layer, index, count, layers, experts));
         uses[{uint32_t(layer), uint32_t(index)}] += double(count);
         by_layer[uint32_t(layer)] += double(count);
     }
