@@ -16,8 +16,8 @@
 #include "format/checkpoint_scan.h"
 #include "format/container.h"
 #include "kernels/kernels.h"
+#include "platform/drive_speed.h"
 #include "platform/machine.h"
-#include "platform/speeds.h"
 
 namespace colibri {
 
@@ -180,7 +180,7 @@ void check_space(const std::string& directory, Report& report) {
 
 void check_drive(const std::vector<std::shared_ptr<const File>>& files, uint64_t block_bytes,
                  const std::string& directory, Report& report) {
-    const auto speed = measure_drive_speed(files, block_bytes, kDriveMeasure_s);
+    const auto speed = measure_random_reads(files, block_bytes, kDriveMeasure_s);
     if (!speed) {
         report.add({.id = "storage.speed",
                     .severity = speed.error().kind == ErrorKind::invalid_input ? Severity::note
@@ -191,10 +191,10 @@ void check_drive(const std::vector<std::shared_ptr<const File>>& files, uint64_t
                               "fail"});
         return;
     }
-    check_file_system(directory, speed->direct, report);
-    const std::string found = fmt::format("{:.2f} GB/s in random reads of {}",
-                                          speed->bytes_per_s / 1e9, format_bytes(block_bytes));
-    if (speed->bytes_per_s < kSlowDrive)
+    check_file_system(directory, choose_reader(ReaderKind::automatic, files).direct, report);
+    const std::string found =
+        fmt::format("{:.2f} GB/s in random reads of {}", *speed / 1e9, format_bytes(block_bytes));
+    if (*speed < kSlowDrive)
         report.add({.id = "storage.speed",
                     .severity = Severity::warning,
                     .summary = found,

@@ -11,8 +11,9 @@
 #include "base/units.h"
 #include "format/checkpoint.h"
 #include "load/forecast.h"
+#include "platform/drive_speed.h"
 #include "platform/machine.h"
-#include "platform/speeds.h"
+#include "platform/memory_speed.h"
 
 namespace colibri {
 
@@ -85,10 +86,9 @@ Result<Report> make_report(const Settings& settings, const EngineOptions& option
         TRY(const Checkpoint checkpoint, Checkpoint::open(options.model_directory, again));
         std::vector<std::shared_ptr<const File>> files;
         for (const CheckpointFile& file : checkpoint.files()) files.push_back(file.file);
-        TRY(const DriveSpeed drive,
-            measure_drive_speed(files, report.plan.expert_read_bytes, kDriveMeasure_s));
-        report.speeds.drive_bytes_per_s = drive.bytes_per_s;
-        report.drive_direct = drive.direct;
+        TRY(report.speeds.drive_bytes_per_s,
+            measure_random_reads(files, report.plan.expert_read_bytes, kDriveMeasure_s));
+        report.drive_direct = choose_reader(ReaderKind::automatic, files).direct;
     }
     report.forecast = forecast(report.plan, report.speeds, hit_rate);
     return report;

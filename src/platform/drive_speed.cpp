@@ -242,6 +242,14 @@ Result<ReadSpeed> measure_reader(std::span<const std::shared_ptr<const File>> fi
     return tally.result();
 }
 
+Result<double> measure_random_reads(std::span<const std::shared_ptr<const File>> files,
+                                    uint64_t block_bytes, double seconds) {
+    const uint64_t block = round_up(std::max<uint64_t>(block_bytes, 1), kDirectBlockBytes);
+    TRY(const ReadSpeed speed,
+        measure_raw(files, {.block_bytes = block, .depth = 4, .seconds = seconds}));
+    return speed.bytes_per_second;
+}
+
 void drop_page_cache(const File& file) {
     (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
 }

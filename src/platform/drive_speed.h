@@ -45,6 +45,11 @@ struct ReadSpeed {
                                                const ReadPattern& pattern,
                                                const ReaderOptions& options);
 
+// Random reads of blocks of about `block_bytes`, a few under way: what a moment's measurement says
+// of the drive. Errors as measure_raw.
+[[nodiscard]] Result<double> measure_random_reads(
+    std::span<const std::shared_ptr<const File>> files, uint64_t block_bytes, double seconds);
+
 // Drops what the page cache holds of a file, as far as the system allows.
 void drop_page_cache(const File& file);
 

@@ -171,6 +171,13 @@ INSTANTIATE_TEST_SUITE_P(Readers, ReaderConformance,
                                          Variant{"buffered", ReaderKind::buffered, true}),
                          [](const auto& at) { return std::string(at.param.name); });
 
+// Those whose reads are direct.
+class DirectReads : public ReaderConformance {};
+INSTANTIATE_TEST_SUITE_P(Readers, DirectReads,
+                         testing::Values(Variant{"uring", ReaderKind::uring, true},
+                                         Variant{"pread", ReaderKind::pread, true}),
+                         [](const auto& at) { return std::string(at.param.name); });
+
 }  // namespace
 
 // Goal: any range comes back with the file's bytes, and nothing else in memory changes.
@@ -311,8 +318,7 @@ TEST_P(ReaderConformance, AFileThatShrankIsReported) {
 
 // Goal: a file system that accepts O_DIRECT and then refuses the reads is read all the same.
 // Method: EINVAL for the first direct read; right bytes, and no direct call afterwards.
-TEST_P(ReaderConformance, RefusedDirectReadsGoThroughThePageCache) {
-    if (!direct()) GTEST_SKIP() << "makes no direct reads";
+TEST_P(DirectReads, RefusedOnesGoThroughThePageCache) {
     const Fixture fixture;
     const ReadFaults disk;
     disk.add({.kind = ReadFault::Kind::refused});

@@ -11,9 +11,9 @@
 #include "load/mirrors.h"
 #include "model/config.h"
 #include "model/registry.h"
+#include "platform/drive_speed.h"
 #include "platform/file.h"
 #include "platform/machine.h"
-#include "platform/speeds.h"
 #include "runtime/model_impl.h"
 
 namespace colibri {
@@ -227,9 +227,9 @@ Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>&
     uint64_t largest = 1;
     for (const ExpertSource& source : experts)
         largest = std::max(largest, raw_expert_bytes(source));
-    TRY(const DriveSpeed own,
-        measure_drive_speed(expert_files(o.checkpoint, experts), largest, kMirrorMeasure_s));
-    o.drive_speeds.push_back(own.bytes_per_s);
+    TRY(const double own,
+        measure_random_reads(expert_files(o.checkpoint, experts), largest, kMirrorMeasure_s));
+    o.drive_speeds.push_back(own);
     for (const Mirrors::Copy& copy : o.mirrors.copies) {
         if (copy.bytes_per_s > 0) {
             o.drive_speeds.push_back(copy.bytes_per_s);
@@ -239,9 +239,9 @@ Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>&
         for (const uint32_t number : copy.file_of)
             if (number != Mirrors::kNoFile)
                 files.push_back(o.mirrors.files[number - o.checkpoint.files().size()]);
-        const auto speed = measure_drive_speed(files, largest, kMirrorMeasure_s);
+        const auto speed = measure_random_reads(files, largest, kMirrorMeasure_s);
         // A copy of small files alone cannot be measured: it gets the original's share.
-        o.drive_speeds.push_back(speed ? speed->bytes_per_s : own.bytes_per_s);
+        o.drive_speeds.push_back(speed.value_or(own));
     }
     return {};
 }

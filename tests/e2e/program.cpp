@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,7 +141,8 @@ Outcome Program::finish(double seconds) {
         if (now_us() > until) send_signal(SIGKILL);
     int status = 0;
     // Streams can be closed before the program ends.
-    while (::waitpid(child_, &status, WNOHANG) == 0) {
+    rusage usage{};
+    while (::wait4(child_, &status, WNOHANG, &usage) == 0) {
         if (now_us() > until) send_signal(SIGKILL);
         ::usleep(2000);
     }
@@ -148,7 +150,8 @@ Outcome Program::finish(double seconds) {
     return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
             .out = std::move(out_),
             .err = std::move(err_),
-            .seconds = double(now_us() - begin_us_) / 1e6};
+            .seconds = double(now_us() - begin_us_) / 1e6,
+            .peak_resident_bytes = uint64_t(usage.ru_maxrss) * 1024};
 }
 
 Outcome run(const std::vector<std::string>& arguments, std::string_view input,

@@ -16,6 +16,7 @@ struct Outcome {
     int exit_code = -1;  // 128 + signal when one killed it
     std::string out, err;
     double seconds = 0;
+    uint64_t peak_resident_bytes = 0;
 };
 
 // A program that runs. Its three streams are pipes.
