@@ -62,6 +62,8 @@ struct EngineOptions {
     Activations activations = Activations::automatic;
     std::string isa;     // "" = the widest; otherwise a name of kernels.h
     std::string reader;  // "" or "auto"; otherwise uring, pread or buffered
+    // Bounds of its reads: bytes under way, and of one call; 0: its defaults.
+    uint64_t in_flight_bytes = 0, chunk_bytes = 0;
     std::vector<MirrorDirectory> mirrors;
     uint32_t threads = 0;                         // 0: physical cores this process may use
     CachePolicy policy = CachePolicy::frequency;  // decides speed, never the answer

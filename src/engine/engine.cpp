@@ -66,6 +66,8 @@ Result<ModelOptions> model_options(const EngineOptions& options, const ModelFile
         .dense_attention = options.dense_attention,
         .policy = options.policy == CachePolicy::lru ? PolicyKind::lru : PolicyKind::frequency,
         .reader = reader,
+        .in_flight_bytes = options.in_flight_bytes,
+        .chunk_bytes = options.chunk_bytes,
         .mirrors = std::move(mirrors),
         .prefetch = prefetch_mode(options.prefetch),
         .state_directory = options.state_directory,

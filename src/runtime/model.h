@@ -20,6 +20,7 @@
 #include "platform/reader.h"
 #include "runtime/prefetch_control.h"
 #include "runtime/sequence_state.h"
+#include "runtime/tunables.h"
 #include "runtime/usage_file.h"
 #include "store/expert_store.h"
 #include "store/usage.h"
@@ -39,7 +40,9 @@ struct ModelOptions {
     bool dense_attention = false;
     PolicyKind policy = PolicyKind::frequency;  // of the expert cache
     ReaderKind reader = ReaderKind::automatic;  // of experts
-    std::vector<MirrorOptions> mirrors;         // copies of the directory's files
+    // Bounds of its reads, see reader_options(); 0: its defaults.
+    uint64_t in_flight_bytes = 0, chunk_bytes = 0;
+    std::vector<MirrorOptions> mirrors;  // copies of the directory's files
     PrefetchMode prefetch = PrefetchMode::automatic;
     // Where the usage history is (docs/cache.md); "": none is read or written. What cannot be
     // written there goes into a subdirectory of the second one, if given.
@@ -113,7 +116,14 @@ public:
     // Where the usage history of this model is, without loading weights.
     [[nodiscard]] static Result<UsagePlace> usage_place(const ModelOptions& options,
                                                         Notices& notices);
+    // Identity of the model's files, for state files, from their headers alone.
+    [[nodiscard]] static Result<uint64_t> fingerprint(const std::string& directory);
     ~Model();
+
+    // Goes on with these. Waits for reads under way; the cache stays as it is. Errors:
+    // invalid_input for more threads than the model was opened with, or bounds out of range;
+    // unsupported for a reader that cannot be had. Nothing has changed then.
+    [[nodiscard]] Status retune(const Tunables& tunables);
 
     [[nodiscard]] const ModelSpec& spec() const;
     [[nodiscard]] const MemoryPlan& plan() const;

@@ -32,8 +32,9 @@ struct Model::Impl {
     MemoryPlan plan;
     const Kernels* kernels = nullptr;
     std::unique_ptr<ThreadPool> pool;
-    AlignedBuffer arena;   // dense weights
-    ModelWeights weights;  // views into it
+    uint32_t threads_max = 0;  // that scratch has room for
+    AlignedBuffer arena;       // dense weights
+    ModelWeights weights;      // views into it
     bool indexers_present = true;
     bool draft_loaded = false;
     std::unique_ptr<ExpertStore> store;

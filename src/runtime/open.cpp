@@ -137,7 +137,7 @@ uint32_t ring_slots_of(const BoundModel& bound, const std::vector<ExpertSource>&
 }
 
 StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound,
-                         std::vector<ExpertSource> experts, ReaderKind reader) {
+                         std::vector<ExpertSource> experts, ReaderOptions reader) {
     StoreConfig config;
     for (const CheckpointFile& file : checkpoint.files()) config.files.push_back(file.file);
     uint64_t largest = 1;
@@ -145,7 +145,7 @@ StoreConfig store_config(const Checkpoint& checkpoint, const BoundModel& bound,
         largest = std::max(largest, raw_expert_bytes(source));
     const uint32_t ring_slots = ring_slots_of(bound, experts);
     config.experts = std::move(experts);
-    config.reader.kind = reader;
+    config.reader = std::move(reader);
     for (const uint64_t bytes : bound.slot_class_bytes)
         config.classes.push_back({.slot_bytes = bytes, .slots = 0, .ring_slots = ring_slots});
     config.staging_buffers =
@@ -265,7 +265,9 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
     if (!o.reader.remark.empty() && !sources.sources.empty()) notices.add(o.reader.remark);
     TRY_STATUS(add_mirrors(options, sources.sources, o, notices));
     if (!o.mirrors.copies.empty()) spread_over_mirrors(o.mirrors, o.drive_speeds, sources.sources);
-    o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), o.reader.kind);
+    TRY(ReaderOptions reader,
+        reader_options(o.reader.kind, options.in_flight_bytes, options.chunk_bytes));
+    o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), std::move(reader));
     o.store.files.insert(o.store.files.end(), o.mirrors.files.begin(), o.mirrors.files.end());
     o.store.policy = options.policy;
     TRY(o.planned, make_plan(options, o));
@@ -366,12 +368,20 @@ Result<UsagePlace> Model::usage_place(const ModelOptions& options, Notices& noti
     return usage_place_of(options, opened);
 }
 
+Result<uint64_t> Model::fingerprint(const std::string& directory) {
+    TRY(const std::string text, read_file(directory + "/config.json", kConfigBytesMax));
+    Notices ignored;
+    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, ignored));
+    return fingerprint_of(text, checkpoint);
+}
+
 Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices& notices) {
     TRY(Opened o, open_without_weights(options, notices));
     auto impl = std::make_unique<Impl>();
     impl->options = options;
     impl->kernels = options.kernels != nullptr ? options.kernels : &best_kernels();
     impl->pool = std::make_unique<ThreadPool>(o.threads);
+    impl->threads_max = o.threads;
     impl->plan = std::move(o.planned.plan);
     impl->indexers_present = o.sizes.indexers_present;
     impl->draft_loaded = o.sizes.weights.draft.has_value();

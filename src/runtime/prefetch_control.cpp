@@ -7,6 +7,13 @@ namespace colibri {
 PrefetchControl::PrefetchControl(PrefetchMode mode)
     : mode_(mode), active_(mode != PrefetchMode::off) {}
 
+void PrefetchControl::change(PrefetchMode mode) {
+    if (mode == mode_) return;
+    if (mode_ == PrefetchMode::automatic) learned_active_ = active_;
+    mode_ = mode;
+    active_ = mode == PrefetchMode::automatic ? learned_active_ : mode == PrefetchMode::on;
+}
+
 void PrefetchControl::step(uint64_t elapsed_us, const StoreCounters& counters) {
     if (mode_ != PrefetchMode::automatic) return;
     if (window_ == kTrialWindows) {

@@ -28,6 +28,9 @@ public:
     // Guess in the next step.
     [[nodiscard]] bool active() const { return active_; }
     [[nodiscard]] bool learns() const { return mode_ == PrefetchMode::automatic; }
+    [[nodiscard]] PrefetchMode mode() const { return mode_; }
+    // What automatic mode has learned is kept meanwhile.
+    void change(PrefetchMode mode);
     // A decode step of one token took this long; the store's counters after it.
     void step(uint64_t elapsed_us, const StoreCounters& counters);
 
@@ -37,8 +40,9 @@ private:
 
     PrefetchMode mode_;
     bool active_;
-    uint32_t window_ = 0;  // of the trial; kTrialWindows during a term
-    uint32_t steps_ = 0;   // of the window or term
+    bool learned_active_ = true;  // of automatic mode, while another one is on
+    uint32_t window_ = 0;         // of the trial; kTrialWindows during a term
+    uint32_t steps_ = 0;          // of the window or term
     std::array<uint64_t, kWindowSteps> elapsed_us_{};
     std::array<uint64_t, 2> medians_us_{};  // sums: off, on
     StoreCounters before_;                  // at the begin of the window

@@ -71,4 +71,20 @@ TEST(PrefetchControl, ObeysOnAndOff) {
     EXPECT_EQ(faster.run(off, 1000), 0U);
 }
 
+// Goal: what automatic mode has learned survives a change to another mode and back.
+// Method: it learns that guessing is slower; on and off in between, each for a while.
+TEST(PrefetchControl, KeepsWhatItLearnedOverChanges) {
+    PrefetchControl control(PrefetchMode::automatic);
+    Machine slower{.on_us = 200, .off_us = 100};
+    EXPECT_EQ(slower.run(control, kTrial), kTrial / 2);
+    EXPECT_FALSE(control.active());
+    control.change(PrefetchMode::on);
+    EXPECT_EQ(slower.run(control, 100), 100U);
+    control.change(PrefetchMode::off);
+    EXPECT_EQ(slower.run(control, 100), 0U);
+    control.change(PrefetchMode::automatic);
+    EXPECT_EQ(slower.run(control, kTerm), 0U);
+    EXPECT_TRUE(control.active()) << "the next trial comes when its term is over";
+}
+
 }  // namespace colibri

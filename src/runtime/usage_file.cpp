@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "base/units.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint64_t kUsageBytesMax = 64 * kMiB;
 
-Status write_into(const std::string& path, const std::string& bytes) {
+Status write_into(const std::string& path, std::string_view bytes) {
     std::error_code error;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
     // A directory that cannot be made shows in the write.
@@ -23,12 +24,33 @@ Status write_into(const std::string& path, const std::string& bytes) {
 
 }  // namespace
 
+std::vector<std::string> state_file_paths(const std::string& directory,
+                                          const std::string& fallback_directory,
+                                          uint64_t fingerprint, std::string_view name) {
+    std::vector<std::string> paths;
+    if (!directory.empty()) paths.push_back(fmt::format("{}/{}", directory, name));
+    if (!fallback_directory.empty())
+        paths.push_back(fmt::format("{}/{:016x}/{}", fallback_directory, fingerprint, name));
+    return paths;
+}
+
+Result<std::string> write_state_file(std::span<const std::string> paths, std::string_view bytes) {
+    std::optional<Error> first;
+    for (const std::string& path : paths) {
+        Status written = write_into(path, bytes);
+        if (written) return path;
+        if (!first) first = std::move(written).error();
+    }
+    if (!first) return fail(ErrorKind::io, "there is no place for state files");
+    return tl::unexpected(*std::move(first));
+}
+
 UsageFile::UsageFile(const UsagePlace& place, Notices& notices) : place_(place) {
     if (place.directory.empty()) return;
-    path_ = place.directory + "/usage";
-    if (!place.fallback_directory.empty())
-        fallback_path_ =
-            fmt::format("{}/{:016x}/usage", place.fallback_directory, place.fingerprint);
+    const auto paths =
+        state_file_paths(place.directory, place.fallback_directory, place.fingerprint, "usage");
+    path_ = paths[0];
+    if (paths.size() > 1) fallback_path_ = paths[1];
     if (read(path_, notices)) return;
     if (!fallback_path_.empty() && read(fallback_path_, notices)) {
         path_ = std::exchange(fallback_path_, "");

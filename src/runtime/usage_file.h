@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/notices.h"
@@ -19,6 +22,18 @@ struct UsagePlace {
     uint32_t layers = 0, experts = 0, top_k = 0;
     uint32_t expert_layers = 0;  // layers that have experts
 };
+
+// Where a state file of a model may be, in the order in which it is looked for and written:
+// directory/NAME, then fallback/FINGERPRINT/NAME. An empty directory has none.
+[[nodiscard]] std::vector<std::string> state_file_paths(const std::string& directory,
+                                                        const std::string& fallback_directory,
+                                                        uint64_t fingerprint,
+                                                        std::string_view name);
+
+// Writes the first of these paths that can be written, making its directory. Returns that path.
+// Errors: io, of the first.
+[[nodiscard]] Result<std::string> write_state_file(std::span<const std::string> paths,
+                                                   std::string_view bytes);
 
 class UsageFile {
 public:

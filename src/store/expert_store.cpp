@@ -55,6 +55,7 @@ struct ExpertStore::Impl {
     void end_stream();
     [[nodiscard]] Status empty_ring(const CancelToken* token);
     void take_completions();
+    void settle();
     void process(std::vector<Pipeline::Completion>& list);
     void forward_assignments();
     [[nodiscard]] uint32_t next_ready() const;
@@ -384,6 +385,28 @@ void ExpertStore::prefetch(std::span<const ExpertId> set) {
         if (!impl_->placement.guess(expert)) break;
     }
     impl_->request_speculative();
+}
+
+void ExpertStore::Impl::settle() {
+    CHECK(placement.held() == 0);
+    end_stream();
+    take_completions();
+    while (placement.reading() > 0) {
+        (void)pipeline->wait(nullptr);
+        take_completions();
+    }
+    error.reset();
+}
+
+Status ExpertStore::use_reader(const ReaderOptions& options) {
+    impl_->settle();
+    return impl_->pipeline->use_reader(options);
+}
+
+void ExpertStore::forget() {
+    impl_->settle();
+    for (uint32_t expert = 0; expert < impl_->table.size(); ++expert)
+        impl_->placement.cancel(expert);
 }
 
 std::vector<ExpertUse> ExpertStore::take_uses() {

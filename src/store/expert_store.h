@@ -212,6 +212,15 @@ public:
     // reads.
     void prefetch(std::span<const ExpertId> set);
 
+    // For measurements. Both end the open stream and wait for every read under way, those of warm()
+    // and prefetch() too; no lease may be out.
+    //
+    // Reads through a reader of these options from now on (queue_capacity is the store's own
+    // business). Errors: of make_reader; nothing has changed then.
+    [[nodiscard]] Status use_reader(const ReaderOptions& options);
+    // Empties every slot. The policy remembers what was used.
+    void forget();
+
     // Uses by decode streams since the last call, ascending id.
     [[nodiscard]] std::vector<ExpertUse> take_uses();
 

@@ -127,7 +127,7 @@ void append(std::vector<StoreEvent>& log, const std::vector<StoreEvent>& more) {
 
 // Goal: complete streams deliver every expert once, with the right bytes, in the promised order;
 // counters add up; the log replays to the same decisions. Method: 60 random stores, 12 random
-// streams each, random delays, random holding and release orders.
+// streams each, random delays, random holding and release orders; every third store forgets.
 TEST(ExpertStoreProperty, CompleteStreams) {
     Rng rng(2024);
     for (int round = 0; round < 60; ++round) {
@@ -140,6 +140,10 @@ TEST(ExpertStoreProperty, CompleteStreams) {
             std::vector<ExpertId> set = world.fixture.random_set(rng, 40);
             const StreamKind kind = rng.below(2) == 0 ? StreamKind::decode : StreamKind::scan;
             asked += set.size();
+            if (stream == 6 && round % 3 == 0) {
+                store->forget();
+                EXPECT_EQ(store->counters().resident, 0U);
+            }
             ASSERT_TRUE(store->open_stream(set, kind));
             StreamResult result = consume(world, *store, rng, false);
             ASSERT_TRUE(result.ended);

@@ -347,4 +347,47 @@ TEST(ExpertStore, WarmingFillsTheCache) {
     EXPECT_TRUE(store->take_uses().empty());
 }
 
+// Goal: a store goes on with another reader, its residents in place; forgetting empties it; with
+// reads under way too, and with a stream left open.
+// Method: random streams, some left early, with guesses and warm reads in between; every reader
+// after every other, in place and staged; bytes checked; counters by hand.
+TEST(ExpertStore, ChangesReadersAndForgets) {
+    for (const bool in_place : {false, true}) {
+        const StoreFixture fixture({.in_place = in_place});
+        const auto store = make_store(fixture.config());
+        Rng rng(in_place ? 1 : 2);
+        for (int round = 0; round < 60; ++round) {
+            const std::vector<ExpertId> set = fixture.random_set(rng, 12);
+            const StreamKind kind = round % 3 == 0 ? StreamKind::scan : StreamKind::decode;
+            if (round % 2 == 0) {
+                ASSERT_TRUE(read_all(fixture, *store, set, kind));
+                store->prefetch(fixture.random_set(rng, 6));
+                if (round % 5 == 0) store->warm(fixture.all());
+            } else {
+                ASSERT_TRUE(store->open_stream(set, kind));
+            }
+            const ReaderKind reader = round % 4 < 2 ? ReaderKind::pread : ReaderKind::buffered;
+            const Status used = store->use_reader({.kind = reader,
+                                                   .threads = uint32_t(1 + round % 5),
+                                                   .chunk_bytes = kDirectBlockBytes});
+            ASSERT_TRUE(used) << used.error().message;
+            if (round % 7 == 0) {
+                store->forget();
+                EXPECT_EQ(store->counters().resident, 0U);
+            }
+        }
+    }
+    const StoreFixture fixture;
+    const auto store = make_store(fixture.config());
+    const std::vector<ExpertId> set = {{0, 1}, {1, 2}, {2, 3}};
+    ASSERT_TRUE(read_all(fixture, *store, set, StreamKind::decode));
+    ASSERT_TRUE(store->use_reader({.kind = ReaderKind::pread}));
+    ASSERT_TRUE(read_all(fixture, *store, set, StreamKind::decode));
+    EXPECT_EQ(store->counters().hits, 3U);
+    store->forget();
+    ASSERT_TRUE(read_all(fixture, *store, set, StreamKind::decode));
+    EXPECT_EQ(store->counters().hits, 3U);
+    EXPECT_EQ(store->counters().misses, 6U);
+}
+
 }  // namespace colibri

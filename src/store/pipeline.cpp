@@ -479,6 +479,22 @@ Pipeline::Counters Pipeline::counters() const {
     return counters_;
 }
 
+Status Pipeline::use_reader(ReaderOptions options) {
+    // A read that nobody wants any more ends without a completion to wait for.
+    std::unique_lock lock(mutex_);
+    while (!all_tickets_free()) {
+        lock.unlock();
+        std::this_thread::sleep_for(kCancelPoll);
+        lock.lock();
+    }
+    CHECK(demand_.empty() && speculative_.empty() && slotless_.empty());
+    options.queue_capacity = std::max(1U, uint32_t(tickets_.size()));
+    TRY(auto reader, make_reader(*this, std::move(options)));
+    reader.swap(reader_);
+    lock.unlock();  // the old reader's threads may be on their way out of read_done()
+    return {};
+}
+
 uint64_t Pipeline::memory_bytes(const StoreConfig& config) {
     size_t parts_max = 1;
     for (const ExpertSource& source : config.experts)

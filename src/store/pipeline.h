@@ -81,6 +81,10 @@ public:
         return completion_count_.load(std::memory_order_acquire) > 0;
     }
     [[nodiscard]] Counters counters() const;
+    // Waits for the reads under way, then reads through a reader of these options (their
+    // queue_capacity is not looked at). Nothing may be queued. Errors: of make_reader; the reader
+    // is the old one then.
+    [[nodiscard]] Status use_reader(ReaderOptions options);
 
     // What a pipeline keeps in memory.
     [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
@@ -146,6 +150,9 @@ private:
     [[nodiscard]] std::string places_of(uint32_t expert, uint32_t copy) const;
     void complete(uint32_t expert, Status status);
     [[nodiscard]] bool drop_started(uint32_t expert);
+    [[nodiscard]] bool all_tickets_free() const {
+        return free_staged_.size() + free_in_place_.size() == tickets_.size();
+    }
     void take_completions(std::vector<Completion>& completions);
     [[nodiscard]] std::vector<uint32_t>& free_tickets(uint32_t expert) {
         return table_.in_place(expert) ? free_in_place_ : free_staged_;

@@ -71,7 +71,8 @@ public:
     // They could not be had: the slot, if it had one, is empty again. True when the open stream
     // waits for it (which must be closed then).
     bool fail(uint32_t expert);
-    // An assigned read was dropped before it started. Only on the way to close().
+    // An assigned read was dropped before it started: only on the way to close(). Or, while no
+    // stream is open, a landed expert gives up its slot.
     void cancel(uint32_t expert);
     // The open stream hands out a lease of a landed member.
     void take(uint32_t expert);

@@ -114,7 +114,11 @@ private:
                 placement_.release(expert);
                 return true;
             case Kind::cancel:
-                if (!placement_.may_land(expert)) return false;
+                // On its way, or resident and nobody's (a store that forgets).
+                if (!placement_.may_land(expert) &&
+                    (placement_.is_open() || placement_.held() > 0 ||
+                     !placement_.is_landed(expert)))
+                    return false;
                 placement_.cancel(expert);
                 return true;
             case Kind::warm:

@@ -219,6 +219,41 @@ TEST_P(Invariance, OfPoliciesAndGuesses) {
     EXPECT_TRUE(std::filesystem::exists(state.path("usage")));
 }
 
+// Goal: nothing that coli tune may choose changes a bit (field case: a tuner that broke
+// offloading). Method: one open model with few slots; every reader, several bounds of its reads,
+// threads and prefetch modes set while it is open, with the cache as it is and emptied.
+TEST_P(Invariance, OfTuning) {
+    const Bench bench(GetParam());
+    const Setting setting{
+        .kernels = machine_kernels().back(), .threads = 4, .slice = 64, .budget = 1};
+    const auto model = open(bench.subject, setting);
+    ASSERT_NE(model, nullptr);
+    const uint32_t vocab = model->spec().vocab;
+    const Outcome want = run(*model, bench.subject);
+    Tally tally(GetParam().name + " tuning");
+    uint32_t number = 0;
+    for (const ReaderKind reader : {ReaderKind::automatic, ReaderKind::pread, ReaderKind::buffered})
+        for (const uint64_t in_flight : {kInFlightBytesMin, 48 * kMiB}) {
+            const Tunables tunables{.threads = 1 + number % 4,
+                                    .reader = reader,
+                                    .in_flight_bytes = in_flight,
+                                    .chunk_bytes = number % 2 == 0 ? kChunkBytesMin : 0,
+                                    .prefetch = number % 3 == 0   ? PrefetchMode::on
+                                                : number % 3 == 1 ? PrefetchMode::off
+                                                                  : PrefetchMode::automatic};
+            const Status tuned = model->retune(tunables);
+            ASSERT_TRUE(tuned) << tuned.error().message;
+            EXPECT_EQ(model->threads(), tunables.threads);
+            if (number % 2 == 1) model->store().forget();
+            tally.compare(run(*model, bench.subject), want, vocab,
+                          "setting " + std::to_string(number++));
+        }
+    EXPECT_FALSE(model->retune({.threads = 5})) << "scratch is for four";
+    EXPECT_FALSE(model->retune({.chunk_bytes = kChunkBytesMin - 1}));
+    EXPECT_FALSE(model->retune({.in_flight_bytes = kInFlightBytesMax + 1}));
+    tally.compare(run(*model, bench.subject), want, vocab, "after refusals");
+}
+
 // One model with few slots and the fastest kernels, and what the same model computes in the
 // plainest way.
 class History : public testing::TestWithParam<Kind> {
