@@ -146,6 +146,17 @@ constexpr CommandSpec kCommands[] = {
          "other tools measure a drive (raw), and through each reader. Everything is read past the "
          "page cache, or the cache is dropped before. For a model it says how many tokens a "
          "second the drive allows at a hit rate. Writes nothing."},
+    {.id = tune,
+     .words = "tune",
+     .arguments = "",
+     .takes_arguments = false,
+     .summary = "find the fastest settings for this model on this machine",
+     .details =
+         "Runs texts through the model and compares readers, read sizes, threads and prefetching, "
+         "each candidate in turn with what was best so far. What is at least 3 % faster, and more "
+         "than the measurements vary, is kept in tune.json in --state-dir, which later runs use "
+         "(--no-tune: they do not). Options given here are not varied. Greedy tokens are compared "
+         "all the time: no setting changes the answer. Ctrl-C leaves without writing."},
     {.id = help,
      .words = "help",
      .arguments = "[COMMAND]",

@@ -20,6 +20,7 @@ namespace colibri {
 [[nodiscard]] int trace_record_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int iobench_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int trace_replay_command(const Invocation& invocation, const Console& console);
+[[nodiscard]] int tune_command(const Invocation& invocation, const Console& console);
 [[nodiscard]] int usage_command(const Invocation& invocation, const Console& console);
 
 }  // namespace colibri

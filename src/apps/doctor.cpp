@@ -3,14 +3,15 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
 
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.h"
+#include "apps/file_system.h"
+#include "apps/findings.h"
 #include "apps/interrupt.h"
 #include "apps/setup.h"
+#include "apps/state_checks.h"
 #include "base/units.h"
 #include "format/checkpoint.h"
 #include "format/checkpoint_scan.h"
@@ -25,8 +26,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-enum class Severity : uint8_t { ok, note, warning, error };
-
 std::string_view name(Severity severity) {
     switch (severity) {
         case Severity::ok: return "ok";
@@ -37,36 +36,11 @@ std::string_view name(Severity severity) {
     return {};
 }
 
-struct Finding {
-    std::string id;
-    Severity severity = Severity::ok;
-    std::string summary;  // what was found
-    std::string reason;   // why it matters; empty when all is well
-    std::string remedy;   // what to do
-};
-
-class Report {
-public:
-    void add(Finding finding) { findings_.push_back(std::move(finding)); }
-    void ok(std::string id, std::string summary) {
-        add({.id = std::move(id), .severity = Severity::ok, .summary = std::move(summary)});
-    }
-    [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
-    [[nodiscard]] Severity worst() const {
-        Severity worst = Severity::ok;
-        for (const Finding& finding : findings_) worst = std::max(worst, finding.severity);
-        return worst;
-    }
-
-private:
-    std::vector<Finding> findings_;
-};
-
 constexpr double kSlowDrive = 0.5e9;  // bytes per second
 constexpr double kDriveMeasure_s = 0.5;
 constexpr uint64_t kFreeSpaceMin = kGiB;
 
-void check_processor(const EngineOptions& options, Report& report) {
+void check_processor(const EngineOptions& options, Findings& report) {
     const Isa isa = best_kernels().isa;
     const uint32_t threads = options.threads == 0 ? usable_cores() : options.threads;
     const std::string found =
@@ -81,7 +55,7 @@ void check_processor(const EngineOptions& options, Report& report) {
         report.ok("machine.processor", found);
 }
 
-void check_memory(Report& report) {
+void check_memory(Findings& report) {
     const MemoryFacts facts = memory_facts();
     if (!facts.available_bytes) {
         report.add({.id = "machine.memory",
@@ -98,7 +72,7 @@ void check_memory(Report& report) {
     report.ok("machine.memory", found);
 }
 
-void check_limits(uint64_t files, Report& report) {
+void check_limits(uint64_t files, Findings& report) {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         // Each file may be open twice, once for direct reads.
@@ -122,30 +96,11 @@ void check_limits(uint64_t files, Report& report) {
                                     format_bytes(uint64_t(limit.rlim_cur))));
 }
 
-struct FileSystemName {
-    uint64_t magic;
-    std::string_view name;
-    bool slow;  // its reads go over a network or through another process
-};
-constexpr FileSystemName kFileSystems[] = {
-    {0xEF53, "ext4", false},      {0x58465342, "xfs", false},   {0x9123683E, "btrfs", false},
-    {0x2FC12FC1, "zfs", false},   {0x01021994, "tmpfs", false}, {0x794C7630, "overlayfs", false},
-    {0x6969, "nfs", true},        {0xFF534D42, "cifs", true},   {0xFE534D42, "smb2", true},
-    {0x65735546, "fuse", true},   {0x01021997, "9p", true},     {0xF2F52010, "f2fs", false},
-    {0x2011BAB0, "exfat", false}, {0x4D44, "vfat", false},      {0x5346544E, "ntfs", false},
-    {0x7366746E, "ntfs3", false}};
-
-void check_file_system(const std::string& directory, bool direct, Report& report) {
-    struct statfs facts{};
-    if (statfs(directory.c_str(), &facts) != 0) return;
-    std::string found = fmt::format("type {:#x}", uint64_t(facts.f_type));
-    bool slow = false;
-    for (const FileSystemName& system : kFileSystems)
-        if (system.magic == uint64_t(uint32_t(facts.f_type))) {
-            found = system.name;
-            slow = system.slow;
-        }
-    if (slow)
+void check_file_system(const std::string& directory, bool direct, Findings& report) {
+    const FileSystemFacts facts = file_system_facts(directory);
+    if (facts.name.empty()) return;
+    const std::string& found = facts.name;
+    if (facts.slow)
         report.add({.id = "storage.file_system",
                     .severity = Severity::warning,
                     .summary = found,
@@ -163,12 +118,12 @@ void check_file_system(const std::string& directory, bool direct, Report& report
         report.ok("storage.file_system", found + ", direct reads");
 }
 
-void check_space(const std::string& directory, Report& report) {
-    struct statvfs facts{};
-    if (statvfs(directory.c_str(), &facts) != 0) return;
-    const uint64_t free_bytes = uint64_t(facts.f_bavail) * facts.f_frsize;
-    const std::string found = fmt::format("{} free beside the model", format_bytes(free_bytes));
-    if (free_bytes < kFreeSpaceMin)
+void check_space(const std::string& directory, Findings& report) {
+    const FileSystemFacts facts = file_system_facts(directory);
+    if (facts.name.empty()) return;
+    const std::string found =
+        fmt::format("{} free beside the model", format_bytes(facts.free_bytes));
+    if (facts.free_bytes < kFreeSpaceMin)
         report.add({.id = "storage.space",
                     .severity = Severity::warning,
                     .summary = found,
@@ -179,7 +134,7 @@ void check_space(const std::string& directory, Report& report) {
 }
 
 void check_drive(const std::vector<std::shared_ptr<const File>>& files, uint64_t block_bytes,
-                 const std::string& directory, Report& report) {
+                 const std::string& directory, Findings& report) {
     const auto speed = measure_random_reads(files, block_bytes, kDriveMeasure_s);
     if (!speed) {
         report.add({.id = "storage.speed",
@@ -204,7 +159,7 @@ void check_drive(const std::vector<std::shared_ptr<const File>>& files, uint64_t
         report.ok("storage.speed", found);
 }
 
-void add_error(std::string id, const Error& error, std::string remedy, Report& report) {
+void add_error(std::string id, const Error& error, std::string remedy, Findings& report) {
     report.add({.id = std::move(id),
                 .severity = Severity::error,
                 .summary = error.message,
@@ -214,7 +169,7 @@ void add_error(std::string id, const Error& error, std::string remedy, Report& r
 
 // Everything that a read of all bytes finds.
 void check_deep(const std::string& directory, const Checkpoint& checkpoint, const Console& console,
-                Report& report) {
+                Findings& report) {
     Progress progress(console.err);
     const auto show = [&](uint64_t done, uint64_t total) {
         progress.show(fmt::format("reading {} of {}", format_bytes(done), format_bytes(total)));
@@ -245,7 +200,8 @@ void check_deep(const std::string& directory, const Checkpoint& checkpoint, cons
                                      : std::string("every byte can be read, all numbers finite"));
 }
 
-void check_model(const EngineOptions& options, bool deep, const Console& console, Report& report) {
+void check_model(const EngineOptions& options, bool deep, const Console& console,
+                 Findings& report) {
     const std::string& directory = options.model_directory;
     Notices notices;
     const auto checkpoint = Checkpoint::open(directory, notices);
@@ -283,9 +239,21 @@ void check_model(const EngineOptions& options, bool deep, const Console& console
     if (deep) check_deep(directory, *checkpoint, console, report);
 }
 
-std::string to_text(const Report& report) {
+// What is wrong with a model that does not open has been said.
+void check_state_files(const Settings& settings, Findings& report) {
+    auto options = model_options(settings);
+    if (!options) return;
+    const StatePlaces places = state_places(settings, options->directory);
+    options->state_directory = places.directory;
+    options->fallback_state_directory = places.fallback;
+    Notices ignored;
+    if (const auto place = Model::usage_place(*options, ignored))
+        check_state(settings, *place, report);
+}
+
+std::string to_text(const Findings& report) {
     std::string text;
-    for (const Finding& finding : report.findings()) {
+    for (const Finding& finding : report.list()) {
         text +=
             fmt::format("{:<8} {:<22} {}\n", name(finding.severity), finding.id, finding.summary);
         if (!finding.reason.empty()) text += fmt::format("{:31} why: {}\n", "", finding.reason);
@@ -294,9 +262,9 @@ std::string to_text(const Report& report) {
     return text + fmt::format("result   {}\n", name(report.worst()));
 }
 
-Json to_json(const std::string& directory, bool deep, const Report& report) {
+Json to_json(const std::string& directory, bool deep, const Findings& report) {
     Json checks = Json::array();
-    for (const Finding& finding : report.findings())
+    for (const Finding& finding : report.list())
         checks.push_back({{"id", finding.id},
                           {"severity", name(finding.severity)},
                           {"summary", finding.summary},
@@ -316,10 +284,11 @@ int doctor_command(const Invocation& invocation, const Console& console) {
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::doctor, options.error());
     const bool deep = settings.on(Opt::deep);
-    Report report;
+    Findings report;
     check_processor(*options, report);
     check_memory(report);
     check_model(*options, deep, console, report);
+    check_state_files(settings, report);
     console.out.write(settings.on(Opt::json)
                           ? to_json(options->model_directory, deep, report)
                                     .dump(2, ' ', false, Json::error_handler_t::replace) +

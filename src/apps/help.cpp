@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/units.h"
+
 namespace colibri {
 
 namespace {
@@ -54,7 +56,9 @@ std::string range_text(const OptionSpec& option) {
         case OptionType::count:
         case OptionType::number:
             return fmt::format("{} to {}", number_text(option.least), number_text(option.most));
-        case OptionType::bytes: return "1 MiB to 1 PiB";
+        case OptionType::bytes:
+            return fmt::format("{} to {}", format_bytes(uint64_t(option.least)),
+                               format_bytes(uint64_t(option.most)));
         case OptionType::flag:
         case OptionType::text:
         case OptionType::path:
@@ -102,7 +106,7 @@ std::string option_groups(Command command) {
 constexpr std::string_view kSources =
     "Every option can also come from an environment variable (--max-tokens: COLI_MAX_TOKENS) or a "
     "configuration file; the command line wins over the environment, the environment over the "
-    "file. "
+    "file, the file over what coli tune has found. "
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.";
 
 std::string command_line(const CommandSpec& command) {

@@ -7,6 +7,7 @@
 
 #include "apps/commands.h"
 #include "apps/setup.h"
+#include "apps/tuning.h"
 #include "base/units.h"
 #include "format/checkpoint.h"
 #include "kernels/kernels.h"
@@ -180,6 +181,38 @@ Json plan_json(const MemoryPlan& plan) {
             {"reader", plan.reader}};
 }
 
+std::string_view name(FoundTuning::Kind kind) {
+    switch (kind) {
+        case FoundTuning::Kind::none: return "none";
+        case FoundTuning::Kind::applies: return "applies";
+        case FoundTuning::Kind::foreign: return "foreign";
+        case FoundTuning::Kind::damaged: return "damaged";
+    }
+    return {};
+}
+
+std::string tuning_text(const FoundTuning& found, bool wanted) {
+    switch (found.kind) {
+        case FoundTuning::Kind::none: return "not tuned (coli tune does it)\n";
+        case FoundTuning::Kind::applies:
+            return fmt::format("tuning {}: {}\n  {}\n", wanted ? "in use" : "not used (--no-tune)",
+                               tuning_summary(found.file), found.path);
+        case FoundTuning::Kind::foreign:
+        case FoundTuning::Kind::damaged: break;
+    }
+    return fmt::format("tuning ignored: {}\n", found.why);
+}
+
+Json tuning_json(const FoundTuning& found, bool wanted) {
+    Json tuning = {{"state", name(found.kind)},
+                   {"in_use", wanted && found.kind == FoundTuning::Kind::applies},
+                   {"path", found.path},
+                   {"why", found.why}};
+    if (found.file.date.empty()) return tuning;
+    tuning["content"] = Json::parse(format_tune(found.file));
+    return tuning;
+}
+
 // Every option that is not for one call alone, its value and where it came from.
 int show_config(const Settings& settings, const Console& console) {
     Json list = Json::array();
@@ -235,11 +268,14 @@ int info_command(const Invocation& invocation, const Console& console) {
     const auto plan = Engine::plan_only(*engine, notices);
     console.show(notices);
     if (!plan) return show_plan_error(plan.error(), report, settings, console);
+    const FoundTuning tuning = find_tuning(settings, options->directory);
+    const bool wanted = settings.on(Opt::use_tuning);
     if (!json) {
-        console.out.write(plan_text(*plan));
+        console.out.write(plan_text(*plan) + tuning_text(tuning, wanted));
         return kExitOk;
     }
     report["plan"] = plan_json(*plan);
+    report["tuning"] = tuning_json(tuning, wanted);
     console.out.write(report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     return kExitOk;
 }

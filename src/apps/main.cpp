@@ -13,6 +13,7 @@
 #include "apps/options.h"
 #include "apps/setup.h"
 #include "apps/terminal.h"
+#include "apps/tuning.h"
 
 extern char** environ;
 
@@ -76,6 +77,7 @@ int dispatch(const Invocation& invocation, const Console& console) {
         case Command::trace_replay: return trace_replay_command(invocation, console);
         case Command::usage: return usage_command(invocation, console);
         case Command::iobench: return iobench_command(invocation, console);
+        case Command::tune: return tune_command(invocation, console);
         case Command::help: return help_command(invocation.arguments, console);
         case Command::version: break;
     }
@@ -99,6 +101,12 @@ int start(const std::vector<std::string>& arguments, const Console& console) {
                                                              : general_help());
         return kExitOk;
     }
+    // The model may be an argument.
+    if (invocation->command == Command::plan && invocation->arguments.size() == 1)
+        invocation->settings.at(Opt::model) = {.value = invocation->arguments.front(),
+                                               .source = Source::command_line,
+                                               .origin = "argument"};
+    apply_tuning(*invocation->command, invocation->settings, console);
     return dispatch(*invocation, console);
 }
 

@@ -15,7 +15,8 @@ constexpr uint32_t in(Commands... commands) {
 using enum Command;
 constexpr uint32_t kEval = in(calibrate, eval_logits, eval_trace, eval_ppl, eval_kld);
 constexpr uint32_t kAnswer = in(run, chat);
-constexpr uint32_t kAll = kAnswer | in(info, plan, doctor, trace_record, usage) | kEval;
+constexpr uint32_t kTuned = kAnswer | in(info, plan, doctor, trace_record, usage) | kEval;
+constexpr uint32_t kAll = kTuned | in(tune);
 
 constexpr double kMost32 = 4294967295.0;
 constexpr double kMost64 = 18446744073709551615.0;
@@ -124,6 +125,27 @@ constexpr OptionSpec kOptions[] = {
      .help = "How experts are read from disk: io_uring or threads, both past the page cache; or "
              "threads through it. Auto: io_uring where the system allows it, else threads. Never "
              "changes the answer."},
+    {.id = Opt::in_flight,
+     .name = "in-flight",
+     .type = OptionType::bytes,
+     .placeholder = "SIZE",
+     .fallback = "auto",
+     .least = 65536,
+     .most = 1073741824,
+     .commands = kAll,
+     .group = kModel,
+     .help = "Bytes that are read from a drive at a time. Auto: 12M. Never changes the answer."},
+    {.id = Opt::chunk,
+     .name = "chunk",
+     .type = OptionType::bytes,
+     .placeholder = "SIZE",
+     .fallback = "auto",
+     .least = 65536,
+     .most = 67108864,
+     .commands = kAll,
+     .group = kModel,
+     .help = "Longest single read; larger experts are read in several. Auto: 1M. Never changes the "
+             "answer."},
 
     {.id = Opt::mirror,
      .name = "mirror",
@@ -172,19 +194,28 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::flag,
      .placeholder = "",
      .fallback = "true",
-     .commands = kAnswer,
+     .commands = kAnswer | in(plan),
      .group = kModel,
-     .help = "Remember which experts are used, for --warm and for the policy. Decides speed, never "
-             "the answer."},
+     .help = "Remember which experts are used, for --warm, for the policy and for plan. Decides "
+             "speed, never the answer."},
+    {.id = Opt::use_tuning,
+     .name = "tune",
+     .type = OptionType::flag,
+     .placeholder = "",
+     .fallback = "true",
+     .commands = kTuned,
+     .group = kModel,
+     .help = "Use what coli tune has found for this model on this machine, where an option is not "
+             "given otherwise. Decides speed, never the answer."},
     {.id = Opt::state_dir,
      .name = "state-dir",
      .type = OptionType::path,
      .placeholder = "DIR",
      .fallback = "auto",
-     .commands = kAnswer | in(usage),
+     .commands = kAll,
      .group = kModel,
-     .help = "Where the usage history of this model is kept. Auto: .colibri in the model's "
-             "directory; where that cannot be written, the user's state directory."},
+     .help = "Where the usage history and the tuning of this model are kept. Auto: .colibri in the "
+             "model's directory; where that cannot be written, the user's state directory."},
 
     {.id = Opt::prompt,
      .name = "prompt",
@@ -299,8 +330,8 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::flag,
      .placeholder = "",
      .fallback = "false",
-     .commands =
-         in(run, info, plan, doctor, convert, eval_ppl, eval_kld, trace_replay, usage, iobench),
+     .commands = in(run, info, plan, doctor, convert, eval_ppl, eval_kld, trace_replay, usage,
+                    iobench, tune),
      .everywhere = false,
      .group = kOutput,
      .help = "One JSON object on standard output instead of text."},
@@ -394,7 +425,7 @@ constexpr OptionSpec kOptions[] = {
      .everywhere = false,
      .group = kPlanning,
      .help = "Share of chosen experts that will be in memory, instead of the prior for this much "
-             "memory (plan) or of 0, 50, 80, 90 and 95 (iobench)."},
+             "memory or the usage history's (plan), or of 0, 50, 80, 90 and 95 (iobench)."},
     {.id = Opt::deep,
      .name = "deep",
      .type = OptionType::flag,
@@ -404,6 +435,18 @@ constexpr OptionSpec kOptions[] = {
      .everywhere = false,
      .group = kPlanning,
      .help = "Read every byte of the model: checksums of a container, finite numbers elsewhere."},
+    {.id = Opt::tune_seconds,
+     .name = "seconds",
+     .type = OptionType::number,
+     .placeholder = "S",
+     .fallback = "110",
+     .least = 10,
+     .most = 600,
+     .commands = in(tune),
+     .everywhere = false,
+     .group = kPlanning,
+     .help = "Longest time for everything, loading included. What was not measured by then keeps "
+             "its default."},
     {.id = Opt::replay_policy,
      .name = "policy",
      .type = OptionType::text,
@@ -592,7 +635,7 @@ constexpr OptionSpec kOptions[] = {
      .type = OptionType::path,
      .placeholder = "FILE",
      .fallback = "",
-     .commands = kAnswer | in(convert, trace_record, usage) | kEval,
+     .commands = kAnswer | in(convert, trace_record, usage, tune) | kEval,
      .group = kConfiguration,
      .help = "Configuration file: lines of `key = value` with the names of options, or a JSON "
              "object."},

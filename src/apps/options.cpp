@@ -371,18 +371,6 @@ private:
     size_t command_at_ = SIZE_MAX, subcommand_at_ = SIZE_MAX;
 };
 
-// Lower sources fill what higher ones left open; their values are checked in any case.
-Status apply_lower(Settings& settings, const OptionSpec& option, std::string_view text,
-                   Source source, const std::string& origin) {
-    TRY(auto value, parse_value(option, origin, text));
-    Setting& setting = settings.at(option.id);
-    if (setting.source > source) return {};
-    if (auto* list = std::get_if<std::string>(&value); list != nullptr && option.repeatable)
-        std::replace(list->begin(), list->end(), ':', '\n');
-    setting = {.value = std::move(value), .source = source, .origin = origin};
-    return {};
-}
-
 const OptionSpec* find_everywhere(std::string_view name) {
     for (const OptionSpec& option : option_table())
         if (option.everywhere && option.name == name) return &option;
@@ -404,7 +392,7 @@ Status apply_environment(Settings& settings, const Environment& environment) {
                         fmt::format("environment variable {} is unknown{}; unset it, or see coli "
                                     "help --markdown for those that exist",
                                     name, did_you_mean(name, known, "")));
-        TRY_STATUS(apply_lower(settings, *match, value, Source::environment, name));
+        TRY_STATUS(apply_source(settings, *match, value, Source::environment, name));
     }
     return {};
 }
@@ -422,8 +410,8 @@ Status apply_config_file(Settings& settings, const std::string& path) {
             return fail(ErrorKind::invalid_input,
                         fmt::format("{}: unknown key '{}'{}", entry.where, entry.key,
                                     did_you_mean(entry.key, names, "")));
-        TRY_STATUS(apply_lower(settings, *option, entry.value, Source::file,
-                               fmt::format("{} ({})", entry.where, entry.key)));
+        TRY_STATUS(apply_source(settings, *option, entry.value, Source::file,
+                                fmt::format("{} ({})", entry.where, entry.key)));
     }
     return {};
 }
@@ -501,6 +489,17 @@ std::string nearest_name(std::string_view name, std::span<const std::string_view
         }
     }
     return best;
+}
+
+Status apply_source(Settings& settings, const OptionSpec& option, std::string_view text,
+                    Source source, const std::string& origin) {
+    TRY(auto value, parse_value(option, origin, text));
+    Setting& setting = settings.at(option.id);
+    if (setting.source > source) return {};
+    if (auto* list = std::get_if<std::string>(&value); list != nullptr && option.repeatable)
+        std::replace(list->begin(), list->end(), ':', '\n');
+    setting = {.value = std::move(value), .source = source, .origin = origin};
+    return {};
 }
 
 std::string environment_name(const OptionSpec& option) {

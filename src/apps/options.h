@@ -2,7 +2,8 @@
 // the names of environment variables and configuration keys, and docs/options.md. Nothing else
 // reads the environment.
 //
-// Precedence: command line > environment (COLI_*) > configuration file > default.
+// Precedence: command line > environment (COLI_*) > configuration file > what coli tune found >
+// default.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,11 @@ enum class Command : uint8_t {
     trace_replay,
     usage,
     iobench,
+    tune,
     help,
     version,
 };
-inline constexpr uint32_t kCommandCount = 17;
+inline constexpr uint32_t kCommandCount = 18;
 
 struct CommandSpec {
     Command id;
@@ -72,11 +74,14 @@ enum class Opt : uint8_t {
     dense_attention,
     prefill_slice,
     reader,
+    in_flight,
+    chunk,
     mirror,
     policy,
     prefetch,
     warm,
     usage,
+    use_tuning,
     state_dir,
     prompt,
     system,
@@ -100,6 +105,7 @@ enum class Opt : uint8_t {
     drives,
     hit_rate,
     deep,
+    tune_seconds,
     replay_policy,
     capacity,
     import_file,
@@ -146,7 +152,7 @@ struct OptionSpec {
 // "COLI_MAX_TOKENS"
 [[nodiscard]] std::string environment_name(const OptionSpec& option);
 
-enum class Source : uint8_t { fallback, file, environment, command_line };
+enum class Source : uint8_t { fallback, tuned, file, environment, command_line };
 
 struct Setting {
     // monostate: not set.
@@ -193,6 +199,12 @@ struct Invocation {
 // nearest known name.
 [[nodiscard]] Result<Invocation> parse_command_line(std::span<const std::string> arguments,
                                                     const Environment& environment);
+
+// Gives an option the value of a source weaker than the command line; a stronger one that has set
+// it stays. The value is checked in any case. Errors: as parse_command_line, beginning with
+// `origin`.
+[[nodiscard]] Status apply_source(Settings& settings, const OptionSpec& option,
+                                  std::string_view text, Source source, const std::string& origin);
 
 // The value as one would write it.
 [[nodiscard]] std::string to_text(const OptionSpec& option, const Setting& setting);

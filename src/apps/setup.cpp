@@ -113,6 +113,8 @@ Result<EngineOptions> engine_options(const Settings& settings) {
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
     options.reader = to_string(chosen_reader(settings));
+    options.in_flight_bytes = settings.count(Opt::in_flight).value_or(0);
+    options.chunk_bytes = settings.count(Opt::chunk).value_or(0);
     options.mirrors = mirror_directories(settings);
     if (settings.text(Opt::policy) == "lru") options.policy = CachePolicy::lru;
     const std::string prefetch = settings.text(Opt::prefetch);
@@ -137,6 +139,17 @@ void use_history(const Settings& settings, EngineOptions& options) {
     options.fallback_state_directory = places.fallback;
 }
 
+Tunables chosen_tunables(const Settings& settings) {
+    Tunables tunables{.threads = uint32_t(settings.count(Opt::threads).value_or(0)),
+                      .reader = chosen_reader(settings),
+                      .in_flight_bytes = settings.count(Opt::in_flight).value_or(0),
+                      .chunk_bytes = settings.count(Opt::chunk).value_or(0)};
+    const std::string prefetch = settings.text(Opt::prefetch);
+    if (prefetch == "on") tunables.prefetch = PrefetchMode::on;
+    if (prefetch == "off") tunables.prefetch = PrefetchMode::off;
+    return tunables;
+}
+
 Result<ModelOptions> model_options(const Settings& settings) {
     ModelOptions options;
     TRY(options.directory, model_directory(settings));
@@ -144,17 +157,18 @@ Result<ModelOptions> model_options(const Settings& settings) {
     options.ram_budget_bytes = settings.count(Opt::ram).value_or(0);
     options.context = uint32_t(settings.count(Opt::ctx).value_or(0));
     options.float_activations = settings.text(Opt::activations) == "f32";
-    options.threads = uint32_t(settings.count(Opt::threads).value_or(0));
     options.prefill_slice = uint32_t(settings.count(Opt::prefill_slice).value_or(0));
     options.dense_attention = settings.on(Opt::dense_attention);
-    options.reader = chosen_reader(settings);
+    const Tunables tunables = chosen_tunables(settings);
+    options.threads = tunables.threads;
+    options.reader = tunables.reader;
+    options.in_flight_bytes = tunables.in_flight_bytes;
+    options.chunk_bytes = tunables.chunk_bytes;
+    options.prefetch = tunables.prefetch;
     for (const MirrorDirectory& mirror : mirror_directories(settings))
         options.mirrors.push_back(
             {.directory = mirror.directory, .bytes_per_s = mirror.bytes_per_s});
     if (settings.text(Opt::policy) == "lru") options.policy = PolicyKind::lru;
-    const std::string prefetch = settings.text(Opt::prefetch);
-    if (prefetch == "on") options.prefetch = PrefetchMode::on;
-    if (prefetch == "off") options.prefetch = PrefetchMode::off;
     return options;
 }
 

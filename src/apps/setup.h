@@ -31,6 +31,9 @@ int misused(const Console& console, Command command, const Error& error);
 [[nodiscard]] Result<EngineOptions> engine_options(const Settings& settings);
 [[nodiscard]] Result<ModelOptions> model_options(const Settings& settings);
 
+// The options that coli tune may choose.
+[[nodiscard]] Tunables chosen_tunables(const Settings& settings);
+
 // --state-dir, or where state files of a model are by themselves (docs/cache.md).
 struct StatePlaces {
     std::string directory, fallback;

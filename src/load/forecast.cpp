@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <vector>
 
 namespace colibri {
 
@@ -27,13 +29,27 @@ double prior_hit_rate(double cached_share) {
     return 1;
 }
 
-Forecast forecast(const MemoryPlan& plan, const MachineSpeeds& speeds,
-                  std::optional<double> hit_rate) {
+std::optional<double> history_hit_rate(const UsageHistory& history, const MemoryPlan& plan) {
+    if (history.steps < kForecastStepsMin || plan.expert_count == 0) return std::nullopt;
+    std::vector<double> uses;
+    for (const UsageHistory::Entry& entry : history.entries) uses.push_back(entry.uses);
+    std::sort(uses.rbegin(), uses.rend());
+    const double all = std::accumulate(uses.begin(), uses.end(), 0.0);
+    if (!(all > 0)) return std::nullopt;
+    const auto kept =
+        uses.begin() + std::ptrdiff_t(std::min<size_t>(uses.size(), plan.expert_slots));
+    return std::accumulate(uses.begin(), kept, 0.0) / all;
+}
+
+Forecast forecast(const MemoryPlan& plan, const MachineSpeeds& speeds, std::optional<double> given,
+                  std::optional<double> history) {
     Forecast out;
     if (plan.expert_count > 0)
         out.cached_share = std::min(1.0, double(plan.expert_slots) / double(plan.expert_count));
-    out.hit_rate_given = hit_rate.has_value();
-    out.hit_rate = hit_rate.value_or(prior_hit_rate(out.cached_share));
+    out.hit_rate_from = given     ? HitRateSource::given
+                        : history ? HitRateSource::history
+                                  : HitRateSource::prior;
+    out.hit_rate = given ? *given : history ? *history : prior_hit_rate(out.cached_share);
     const double missed = double(plan.experts_per_token) * (1 - out.hit_rate);
     out.read_bytes_per_token = uint64_t(missed * double(plan.expert_read_bytes));
     out.multiplied_bytes_per_token =

@@ -42,11 +42,11 @@ Program::Program(const std::vector<std::string>& arguments,
     std::vector<std::string> words{program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/nonexistent"};
-    bool keeps_history = false;
-    for (const auto& [name, value] : environment) keeps_history |= name == "COLI_USAGE";
-    for (const std::string& argument : arguments) keeps_history |= argument == "--state-dir";
-    // Models of the source tree stay as they are.
-    if (!keeps_history) variables.emplace_back("COLI_USAGE=false");
+    bool has_state = false;
+    for (const auto& [name, value] : environment) has_state |= name == "COLI_USAGE";
+    for (const std::string& argument : arguments) has_state |= argument == "--state-dir";
+    // Models of the source tree stay as they are, and what is beside them does not matter.
+    if (!has_state) variables.insert(variables.end(), {"COLI_USAGE=false", "COLI_TUNE=false"});
     for (const auto& [name, value] : environment) {
         std::string variable = name;
         variable += '=';

@@ -22,8 +22,8 @@ struct Outcome {
 // A program that runs. Its three streams are pipes.
 class Program {
 public:
-    // `environment` comes on top of a clean one (PATH, HOME and of COLI_* only
-    // COLI_USAGE=false, unless --state-dir is given).
+    // `environment` comes on top of a clean one (PATH, HOME and of COLI_* only COLI_USAGE=false and
+    // COLI_TUNE=false, unless --state-dir is given).
     explicit Program(const std::vector<std::string>& arguments,
                      const std::vector<std::pair<std::string, std::string>>& environment = {},
                      const std::string& output_file = "",
