@@ -40,9 +40,20 @@ constexpr std::array kSubcommands{
     Subcommand{
         "disk", colibri::bench::run_disk_stream,
         "experts through the store, interleaved with plain reads of the same file:\n"
-        "            --mode decode|scan --expert 2M --bytes 8G --routes TRACE --depth 8\n"
+        "            --mode decode|scan --expert 2M --bytes 8G --routes TRACE --depth 8 --probe "
+        "raw|reader\n"
         "            --slots-percent 10 --reader auto|uring|pread|buffered --chunk 1M\n"
         "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5"},
+    Subcommand{
+        "overlap", colibri::bench::run_overlap,
+        "decode along recorded routes beside its bounds, the drive and the processor alone:\n"
+        "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
+        "            --ram 2G --prefetch auto|on|off --ctx 2048 --threads N --isa NAME\n"
+        "            --pairs 9 --seconds 5"},
+    Subcommand{"prefill", colibri::bench::run_streamed_prefill,
+               "a long prompt, as overlap: --rows 1024"},
+    Subcommand{"residency", colibri::bench::run_residency,
+               "peak resident set against the plan, slots and context filled: as overlap"},
     Subcommand{"nano", colibri::bench::run_nano,
                "the bundled model, all experts resident: decode, prefill, first token, memory:\n"
                "            --model DIR --threads N --rows 512 --rounds 9 --seconds 5 --isa NAME"},
@@ -51,7 +62,7 @@ constexpr std::array kSubcommands{
 int usage() {
     fmt::print(stderr, "usage: colibri_bench SUBCOMMAND [--option value ...]\n");
     for (const Subcommand& subcommand : kSubcommands)
-        fmt::print(stderr, "  {:8}  {}\n", subcommand.name, subcommand.help);
+        fmt::print(stderr, "  {:9}  {}\n", subcommand.name, subcommand.help);
     return 2;
 }
 

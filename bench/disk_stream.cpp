@@ -191,6 +191,7 @@ struct Setup {
     uint32_t slots_percent = 0, depth = 0;
     std::string routes, path;
     bool keep = false;
+    bool reader_probe = false;  // the reader by itself, not plain preads
     ReaderOptions reader;
     PairSettings pairs;
 };
@@ -205,6 +206,10 @@ Result<Setup> read_options(Options& options) {
     TRY(setup.size_bytes, options.bytes("bytes", 8 * kGiB));
     TRY(setup.slots_percent, options.count("slots-percent", 10));
     TRY(setup.depth, options.count("depth", kStreamExperts));
+    const std::string probe = options.text("probe", "raw");
+    setup.reader_probe = probe == "reader";
+    if (probe != "raw" && probe != "reader")
+        return fail(ErrorKind::invalid_input, fmt::format("--probe {}: raw or reader", probe));
     setup.routes = options.text("routes", "");
     setup.path = options.text("file", "");
     setup.keep = !setup.path.empty();
@@ -221,6 +226,17 @@ Result<Setup> read_options(Options& options) {
     TRY_STATUS(options.unknown());
     setup.expert_bytes = round_up(setup.expert_bytes, kDirectBlockBytes);
     return setup;
+}
+
+Result<ReadSpeed> measure_probe(const Setup& setup, const std::shared_ptr<const File>& file,
+                                double seconds, std::span<const uint64_t> places, size_t first) {
+    const ReadPattern pattern{.block_bytes = setup.expert_bytes,
+                              .depth = setup.depth,
+                              .seconds = seconds,
+                              .offsets = places,
+                              .first = first};
+    return setup.reader_probe ? measure_reader({&file, 1}, pattern, setup.reader)
+                              : measure_raw({&file, 1}, pattern);
 }
 
 }  // namespace
@@ -250,12 +266,7 @@ Status run_disk_stream(Options options) {
     const PairSummary summary = run_pairs(
         setup.pairs,
         [&](double seconds) {
-            const std::vector<std::shared_ptr<const File>> files{file};
-            auto speed = measure_raw(files, {.block_bytes = setup.expert_bytes,
-                                             .depth = setup.depth,
-                                             .seconds = seconds,
-                                             .offsets = places,
-                                             .first = place});
+            const auto speed = measure_probe(setup, file, seconds, places, place);
             if (!speed) probe_error = speed.error();
             if (speed) place += speed->reads;
             return speed ? speed->bytes_per_second / 1e9 : 1;
@@ -278,6 +289,7 @@ Status run_disk_stream(Options options) {
         .add("expert_bytes", setup.expert_bytes)
         .add("file_bytes", file->size_bytes())
         .add("depth", uint64_t(setup.depth))
+        .add("probe_kind", std::string_view(setup.reader_probe ? "reader" : "raw"))
         .add("reader", to_string(choose_reader(setup.reader.kind, {&file, 1}).kind))
         .add("chunk_bytes", setup.reader.chunk_bytes)
         .add("in_flight_bytes", setup.reader.in_flight_bytes)

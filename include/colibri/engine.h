@@ -64,6 +64,8 @@ struct EngineOptions {
     std::string reader;  // "" or "auto"; otherwise uring, pread or buffered
     // Bounds of its reads: bytes under way, and of one call; 0: its defaults.
     uint64_t in_flight_bytes = 0, chunk_bytes = 0;
+    // Further directories that hold some of the model's safetensors files, each file in one of all.
+    std::vector<std::string> split_directories;
     std::vector<MirrorDirectory> mirrors;
     uint32_t threads = 0;                         // 0: physical cores this process may use
     CachePolicy policy = CachePolicy::frequency;  // decides speed, never the answer
@@ -93,11 +95,18 @@ enum class FinishReason : uint8_t {
     length,   // max_tokens
     context,  // the context is full
     cancelled,
+    stop_string,  // one of GenerateOptions::stop_strings
+    loop,         // GenerateOptions::loop_guard
 };
 
 struct GenerateOptions {
     SamplingOptions sampling;
     uint32_t max_tokens = 0;  // 0: up to the context
+    // Each ends the answer before it; not looked for in reasoning. At most 64, each 1 to 4096
+    // bytes of UTF-8.
+    std::vector<std::string> stop_strings;
+    // Tokens that the answer may go in circles (decode/loop_guard.h); 0: for ever.
+    uint32_t loop_guard = 0;
     const CancelToken* cancel = nullptr;
     // Prompt rows read so far; called between layers and slices of a long prefill.
     std::function<void(uint32_t done_rows, uint32_t total_rows)> on_prefill;
@@ -148,7 +157,8 @@ public:
     ~Session();
 
     // Continues from the longest common prefix of `prompt` and what the state holds, then samples.
-    // The state afterwards holds prompt and answer. Errors: out_of_budget (prompt longer than the
+    // The state afterwards holds prompt and answer. Errors: invalid_input (empty prompt, a stop
+    // string that is none), out_of_budget (prompt longer than the
     // context: need, limit, option to raise), io/corrupt from the store; the session stays usable
     // after an error. Cancellation is not an error: finish = cancelled.
     [[nodiscard]] Result<Generation> generate(const Prompt& prompt, const GenerateOptions& options);

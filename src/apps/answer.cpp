@@ -43,6 +43,8 @@ std::string_view to_string(FinishReason reason) {
         case FinishReason::length: return "length";
         case FinishReason::context: return "context";
         case FinishReason::cancelled: return "cancelled";
+        case FinishReason::stop_string: return "stop_string";
+        case FinishReason::loop: return "loop";
     }
     return "";
 }
@@ -94,6 +96,9 @@ std::string ending_remark(const Generation& generation, uint32_t context) {
                     generation.stats.generated_tokens);
             return fmt::format("the answer is cut: --max-tokens allows {}",
                                generation.stats.generated_tokens);
+        case FinishReason::stop_string: return "";
+        case FinishReason::loop:
+            return "stopped: the answer repeats itself; --loop-guard 0 lets it go on";
         case FinishReason::stop:
             if (!blank) return "";
             return thought ? "no answer: the model ended its turn after reasoning"

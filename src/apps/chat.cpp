@@ -31,10 +31,12 @@ constexpr std::string_view kHelp =
 
 class Conversation {
 public:
-    Conversation(Engine& engine, Session session, const Settings& settings, const Console& console)
+    Conversation(Engine& engine, Session session, const Settings& settings, GenerateOptions limits,
+                 const Console& console)
         : engine_(engine),
           session_(std::move(session)),
           settings_(settings),
+          limits_(std::move(limits)),
           console_(console),
           system_(settings.text(Opt::system)),
           think_(settings.on(Opt::think)),
@@ -113,12 +115,11 @@ private:
 
         CancelToken cancel;
         const InterruptScope interrupts(cancel);
-        GenerateOptions options;
+        GenerateOptions options = limits_;
         // Every turn has its own seed, derived from the first one, so that a conversation can be
         // repeated.
         options.sampling =
             sampling_options(settings_, engine_.recommended_sampling(), seed_ + turns_);
-        options.max_tokens = uint32_t(settings_.count(Opt::max_tokens).value_or(0));
         options.cancel = &cancel;
         AnswerView view(console_, cancel);
         view.attach(options);
@@ -165,6 +166,7 @@ private:
     Engine& engine_;
     Session session_;
     const Settings& settings_;
+    const GenerateOptions limits_;
     const Console& console_;
     std::string system_;
     bool think_;
@@ -194,6 +196,8 @@ int chat_command(const Invocation& invocation, const Console& console) {
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::chat, options.error());
     use_history(settings, *options);
+    auto limits = answer_limits(settings);
+    if (!limits) return misused(console, Command::chat, limits.error());
     const auto engine = open_engine(*std::move(options), console);
     if (!engine) return failed(console, engine.error());
     auto session = (*engine)->new_session();
@@ -208,7 +212,7 @@ int chat_command(const Invocation& invocation, const Console& console) {
         console.note(fmt::format("--{} is lossy: answers may differ from the model's", name));
     const std::string directory = state_directory();
     LineReader reader(person, directory.empty() ? "" : directory + "/chat-history");
-    Conversation conversation(**engine, *std::move(session), settings, console);
+    Conversation conversation(**engine, *std::move(session), settings, *std::move(limits), console);
     while (const auto line = read_line(reader, console, person))
         if (conversation.take(*line) == Conversation::Next::leave) break;
     if (const auto saved = reader.save_history(); !saved)

@@ -28,6 +28,7 @@ Result<ConvertOptions> convert_options(const Invocation& invocation) {
                                 invocation.arguments.size()));
     ConvertOptions options{.source = invocation.arguments[0],
                            .destination = invocation.arguments[1],
+                           .split_directories = split_directories(settings),
                            .writer = "colibri " COLIBRI_VERSION};
     const auto set = [&](Opt option, Status (Recipe::*setter)(std::string_view)) -> Status {
         if (!settings.given(option)) return {};

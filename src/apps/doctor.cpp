@@ -168,8 +168,9 @@ void add_error(std::string id, const Error& error, std::string remedy, Findings&
 }
 
 // Everything that a read of all bytes finds.
-void check_deep(const std::string& directory, const Checkpoint& checkpoint, const Console& console,
+void check_deep(const EngineOptions& options, const Checkpoint& checkpoint, const Console& console,
                 Findings& report) {
+    const std::string& directory = options.model_directory;
     Progress progress(console.err);
     const auto show = [&](uint64_t done, uint64_t total) {
         progress.show(fmt::format("reading {} of {}", format_bytes(done), format_bytes(total)));
@@ -178,7 +179,7 @@ void check_deep(const std::string& directory, const Checkpoint& checkpoint, cons
     const InterruptScope interrupt(cancel);
     std::vector<ContainerFinding> found;
     if (is_container(directory)) {
-        auto damage = verify_container(directory, true, show, &cancel);
+        auto damage = verify_container(directory, true, show, &cancel, options.split_directories);
         if (!damage) return add_error("model.bytes", damage.error(), "run it again", report);
         found = *std::move(damage);
     } else {
@@ -204,7 +205,7 @@ void check_model(const EngineOptions& options, bool deep, const Console& console
                  Findings& report) {
     const std::string& directory = options.model_directory;
     Notices notices;
-    const auto checkpoint = Checkpoint::open(directory, notices);
+    const auto checkpoint = Checkpoint::open(directory, notices, options.split_directories);
     if (!checkpoint)
         return add_error("model.files", checkpoint.error(),
                          "copy or download what is named here again", report);
@@ -236,7 +237,7 @@ void check_model(const EngineOptions& options, bool deep, const Console& console
     check_space(directory, report);
     if (plan && plan->expert_count > 0)
         check_drive(files, plan->expert_read_bytes, directory, report);
-    if (deep) check_deep(directory, *checkpoint, console, report);
+    if (deep) check_deep(options, *checkpoint, console, report);
 }
 
 // What is wrong with a model that does not open has been said.

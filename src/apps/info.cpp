@@ -31,13 +31,15 @@ struct ModelFacts {
     uint32_t moe_layers = 0, experts_per_layer = 0, experts_used = 0;
 };
 
-Result<ModelFacts> model_facts(const std::string& directory, Notices& notices) {
+Result<ModelFacts> model_facts(const std::string& directory,
+                               const std::vector<std::string>& split_directories,
+                               Notices& notices) {
     const std::string path = directory + "/config.json";
     TRY(const std::string text, read_file(path, kConfigBytesMax));
     TRY(const Config config, Config::parse(text, path));
     ModelFacts facts;
     TRY(facts.spec, spec_from_config(config, notices));
-    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, notices));
+    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, notices, split_directories));
     for (const CheckpointFile& file : checkpoint.files()) {
         ++facts.files;
         facts.file_bytes += file.size_bytes;
@@ -246,7 +248,7 @@ int info_command(const Invocation& invocation, const Console& console) {
     const auto options = model_options(settings);
     if (!options) return misused(console, Command::info, options.error());
     Notices notices;
-    const auto facts = model_facts(options->directory, notices);
+    const auto facts = model_facts(options->directory, options->split_directories, notices);
     console.show(notices);
     if (!facts) return failed(console, facts.error());
     if (settings.on(Opt::spec)) {

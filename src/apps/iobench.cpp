@@ -61,12 +61,14 @@ uint32_t experts_used(const MoeFeedForward& moe) {
     return std::visit([](const auto& router) { return router.top_k; }, moe.router);
 }
 
-Result<Target> open_model_files(const std::string& directory, Notices& notices) {
+Result<Target> open_model_files(const std::string& directory,
+                                const std::vector<std::string>& split_directories,
+                                Notices& notices) {
     const std::string path = directory + "/config.json";
     TRY(const std::string text, read_file(path, kConfigBytesMax));
     TRY(const Config config, Config::parse(text, path));
     TRY(const ModelSpec spec, spec_from_config(config, notices));
-    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, notices));
+    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, notices, split_directories));
     TRY(BoundModel bound, bind_model(spec, checkpoint, {.dense_attention = true}, notices));
     TRY(const ExpertSources sources,
         make_expert_sources(checkpoint, std::move(bound.expert_layers), /*sizes_only=*/true));
@@ -99,7 +101,8 @@ Result<Target> open_target(const Invocation& invocation, Notices& notices) {
         TRY(path, model_directory(invocation.settings));
     }
     std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return open_model_files(path, notices);
+    if (std::filesystem::is_directory(path, ignored))
+        return open_model_files(path, split_directories(invocation.settings), notices);
     Target target{.name = path};
     TRY(auto file, File::open(path));
     target.files.push_back(std::move(file));

@@ -147,6 +147,19 @@ constexpr OptionSpec kOptions[] = {
      .help = "Longest single read; larger experts are read in several. Auto: 1M. Never changes the "
              "answer."},
 
+    {.id = Opt::dir,
+     .name = "dir",
+     .type = OptionType::text,
+     .placeholder = "DIR",
+     .commands = kAll | in(convert, iobench),
+     .repeatable = true,
+     .group = kModel,
+     .help =
+         "Further directory that holds some of the model's safetensors files, for models spread "
+         "over several drives; may be given several times. Each file lies in one of them; the "
+         "index or manifest and all other files stay in the model's own directory. Never "
+         "written."},
+
     {.id = Opt::mirror,
      .name = "mirror",
      .type = OptionType::text,
@@ -263,6 +276,28 @@ constexpr OptionSpec kOptions[] = {
      .commands = kAnswer,
      .group = kSampling,
      .help = "Longest answer, reasoning included. Auto: what the context has room for."},
+    {.id = Opt::stop,
+     .name = "stop",
+     .type = OptionType::text,
+     .placeholder = "TEXT",
+     .commands = kAnswer,
+     .repeatable = true,
+     .group = kSampling,
+     .help = "Ends the answer before this text; may be given several times. \\n, \\t and \\\\ "
+             "stand for "
+             "a line feed, a tab and a backslash. Not looked for in reasoning."},
+    {.id = Opt::loop_guard,
+     .name = "loop-guard",
+     .type = OptionType::count,
+     .placeholder = "N",
+     .fallback = "512",
+     .least = 0,
+     .most = kMost32,
+     .commands = kAnswer,
+     .group = kSampling,
+     .help =
+         "Ends an answer that has repeated the same 1 to 64 tokens, exactly, for N tokens; 0 is "
+         "off."},
     {.id = Opt::temp,
      .name = "temp",
      .type = OptionType::number,

@@ -126,7 +126,8 @@ Status find_drive_speed(const Settings& settings, const EngineOptions& options, 
     }
     if (report.plan.expert_count == 0) return {};
     Notices said;  // by the plan already
-    TRY(const Checkpoint checkpoint, Checkpoint::open(options.model_directory, said));
+    TRY(const Checkpoint checkpoint,
+        Checkpoint::open(options.model_directory, said, options.split_directories));
     std::vector<MirrorOptions> directories;
     for (const MirrorDirectory& mirror : options.mirrors)
         directories.push_back({.directory = mirror.directory, .bytes_per_s = mirror.bytes_per_s});

@@ -109,7 +109,7 @@ int report_text(const Generation& generation, const Settings& settings, const Co
 
 // From an open engine to the end of the answer.
 int answer(Engine& engine, const Invocation& invocation, const std::string& text,
-           const Console& console) {
+           GenerateOptions options, const Console& console) {
     const Settings& settings = invocation.settings;
     const bool json = settings.on(Opt::json);
     const auto prompt = rendered_prompt(engine, settings, text);
@@ -119,10 +119,8 @@ int answer(Engine& engine, const Invocation& invocation, const std::string& text
 
     CancelToken cancel;
     const InterruptScope interrupts(cancel);
-    GenerateOptions options;
     options.sampling = sampling_options(settings, engine.recommended_sampling(),
                                         settings.count(Opt::seed).value_or(random_seed()));
-    options.max_tokens = uint32_t(settings.count(Opt::max_tokens).value_or(0));
     options.cancel = &cancel;
     AnswerView view(console, cancel);
     view.attach(options);
@@ -146,6 +144,8 @@ int run_command(const Invocation& invocation, const Console& console) {
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::run, options.error());
     use_history(settings, *options);
+    auto limits = answer_limits(settings);
+    if (!limits) return misused(console, Command::run, limits.error());
     const auto text = prompt_text(invocation);
     if (!text)
         return text.error().kind == ErrorKind::invalid_input
@@ -156,7 +156,7 @@ int run_command(const Invocation& invocation, const Console& console) {
     if (wants_statistics(settings, console)) console.err.write_dim((*engine)->start_line() + "\n");
     for (const std::string& name : lossy_options(settings))
         console.note(fmt::format("--{} is lossy: answers may differ from the model's", name));
-    return answer(**engine, invocation, *text, console);
+    return answer(**engine, invocation, *text, *std::move(limits), console);
 }
 
 }  // namespace colibri

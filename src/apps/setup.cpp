@@ -12,6 +12,7 @@
 
 #include "apps/line_reader.h"
 #include "base/units.h"
+#include "decode/stop.h"
 #include "kernels/kernels.h"
 #include "platform/reader.h"
 
@@ -29,11 +30,34 @@ bool holds_model(const std::filesystem::path& directory) {
     return std::filesystem::is_regular_file(directory / "config.json", ignored);
 }
 
+// One line each.
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> list;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) list.push_back(line);
+    return list;
+}
+
+Result<std::string> unescaped(const std::string& text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\\') {
+            out += text[i];
+            continue;
+        }
+        const char next = i + 1 < text.size() ? text[++i] : '\0';
+        if (next != 'n' && next != 't' && next != '\\')
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("--stop {}: a backslash begins \\n, \\t or \\\\", text));
+        out += next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
+    }
+    return out;
+}
+
 // "DIR" or "DIR@3.2", a line each. What follows an @ and is no number belongs to the name.
 std::vector<MirrorDirectory> mirror_directories(const Settings& settings) {
     std::vector<MirrorDirectory> mirrors;
-    std::istringstream lines(settings.text(Opt::mirror));
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(settings.text(Opt::mirror))) {
         MirrorDirectory mirror{.directory = line};
         const size_t at = line.find_last_of('@');
         if (at != std::string::npos && at > 0 && at + 1 < line.size()) {
@@ -100,6 +124,10 @@ Result<std::string> model_directory(const Settings& settings) {
                 "model is not beside this program)");
 }
 
+std::vector<std::string> split_directories(const Settings& settings) {
+    return lines_of(settings.text(Opt::dir));
+}
+
 Result<EngineOptions> engine_options(const Settings& settings) {
     EngineOptions options;
     TRY(options.model_directory, model_directory(settings));
@@ -115,6 +143,7 @@ Result<EngineOptions> engine_options(const Settings& settings) {
     options.reader = to_string(chosen_reader(settings));
     options.in_flight_bytes = settings.count(Opt::in_flight).value_or(0);
     options.chunk_bytes = settings.count(Opt::chunk).value_or(0);
+    options.split_directories = split_directories(settings);
     options.mirrors = mirror_directories(settings);
     if (settings.text(Opt::policy) == "lru") options.policy = CachePolicy::lru;
     const std::string prefetch = settings.text(Opt::prefetch);
@@ -165,6 +194,7 @@ Result<ModelOptions> model_options(const Settings& settings) {
     options.in_flight_bytes = tunables.in_flight_bytes;
     options.chunk_bytes = tunables.chunk_bytes;
     options.prefetch = tunables.prefetch;
+    options.split_directories = split_directories(settings);
     for (const MirrorDirectory& mirror : mirror_directories(settings))
         options.mirrors.push_back(
             {.directory = mirror.directory, .bytes_per_s = mirror.bytes_per_s});
@@ -187,6 +217,19 @@ SamplingOptions sampling_options(const Settings& settings, const SamplingOptions
     if (settings.on(Opt::greedy)) sampling.temperature = 0;
     sampling.seed = seed;
     return sampling;
+}
+
+Result<GenerateOptions> answer_limits(const Settings& settings) {
+    GenerateOptions options;
+    options.max_tokens = uint32_t(settings.count(Opt::max_tokens).value_or(0));
+    options.loop_guard = uint32_t(settings.count(Opt::loop_guard).value_or(0));
+    for (const std::string& line : lines_of(settings.text(Opt::stop))) {
+        TRY(std::string text, unescaped(line));
+        options.stop_strings.push_back(std::move(text));
+    }
+    if (const auto matcher = StopMatcher::create(options.stop_strings); !matcher)
+        return tl::unexpected(Error(matcher.error()).within("--stop"));
+    return options;
 }
 
 Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, const Console& console) {

@@ -33,6 +33,8 @@ int misused(const Console& console, Command command, const Error& error);
 
 // The options that coli tune may choose.
 [[nodiscard]] Tunables chosen_tunables(const Settings& settings);
+// --dir.
+[[nodiscard]] std::vector<std::string> split_directories(const Settings& settings);
 
 // --state-dir, or where state files of a model are by themselves (docs/cache.md).
 struct StatePlaces {
@@ -50,6 +52,10 @@ void use_history(const Settings& settings, EngineOptions& options);
 // --temp and so on over the model's recommendation; --greedy.
 [[nodiscard]] SamplingOptions sampling_options(const Settings& settings,
                                                const SamplingOptions& recommended, uint64_t seed);
+
+// What ends an answer: --max-tokens, --stop, --loop-guard. Errors: invalid_input for a stop text
+// that is none.
+[[nodiscard]] Result<GenerateOptions> answer_limits(const Settings& settings);
 
 // Opens the engine with progress on a terminal and notices shown.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_engine(EngineOptions options,

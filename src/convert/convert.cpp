@@ -13,6 +13,7 @@
 #include "convert/destination.h"
 #include "convert/workshop.h"
 #include "format/container.h"
+#include "format/shard_set.h"
 #include "platform/machine.h"
 
 namespace colibri {
@@ -99,7 +100,8 @@ Result<ConvertEstimate> Job::prepare() {
         calibration_digest = to_hex(digest).substr(0, 16);
     }
     TRY(journal_state_, read_journal(options_.destination));
-    TRY(source_, open_source(options_.source, options_.destination, journal_state_, notices_));
+    TRY(source_, open_source(joined(options_.source, options_.split_directories),
+                             options_.destination, journal_state_, notices_));
     std::error_code error;
     const std::string name = fs::absolute(options_.source, error).lexically_normal().string();
     TRY(plan_,
@@ -108,7 +110,8 @@ Result<ConvertEstimate> Job::prepare() {
                         notices_));
     plan_.manifest.writer = options_.writer;
     if (calibration_) TRY_STATUS(check_calibration());
-    TRY(complete_, check_destination(options_.source, options_.destination, plan_, journal_state_));
+    TRY(complete_, check_destination(joined(options_.source, options_.split_directories),
+                                     options_.destination, plan_, journal_state_));
 
     last_unit_.assign(source_->files().size(), 0);
     std::vector<uint32_t> ends(plan_.manifest.files.size());
@@ -272,11 +275,13 @@ Status Job::delete_spent(ContainerWriter& writer) {
         TRY_STATUS(fault("delete"));
         TRY_STATUS(save_header(file, options_.destination));
         TRY_STATUS(writer.journal().spent(name));
-        std::error_code error;
-        fs::remove(fs::path(options_.source) / name, error);
-        if (error)
-            notices_.add(fmt::format("{}/{}: could not be deleted: {}", options_.source, name,
-                                     error.message()));
+        for (const std::string& directory : joined(options_.source, options_.split_directories)) {
+            std::error_code error;
+            fs::remove(fs::path(directory) / name, error);  // no error where it is not
+            if (error)
+                notices_.add(fmt::format("{}/{}: could not be deleted: {}", directory, name,
+                                         error.message()));
+        }
     }
     return {};
 }

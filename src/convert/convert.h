@@ -28,7 +28,8 @@ struct ConvertProgress {
 
 struct ConvertOptions {
     std::string source, destination;
-    std::string writer;  // program and version, for the manifest
+    std::vector<std::string> split_directories;  // that hold some of the source's shards
+    std::string writer;                          // program and version, for the manifest
     Recipe recipe;
     ScaleSearch search = ScaleSearch::search;
     std::string calibration;  // file of coli calibrate; empty: none

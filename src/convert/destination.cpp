@@ -54,9 +54,10 @@ Result<JournalState> read_journal(const std::string& destination) {
     return tl::unexpected(text.error());
 }
 
-Result<Checkpoint> open_source(const std::string& source, const std::string& destination,
+Result<Checkpoint> open_source(std::span<const std::string> sources, const std::string& destination,
                                const JournalState& journal, Notices& notices) {
-    if (journal.spent.empty()) return Checkpoint::open(source, notices);
+    if (journal.spent.empty())
+        return Checkpoint::open(sources.front(), notices, sources.subspan(1));
     const fs::path view = fs::path(destination) / kViewFolder;
     const fs::path spent = fs::path(destination) / kSpentFolder;
     std::error_code error;
@@ -68,13 +69,16 @@ Result<Checkpoint> open_source(const std::string& source, const std::string& des
     };
     for (const std::string& name : journal.spent)
         if (!link(spent / name)) return tl::unexpected(io_error(spent / name, error).error());
-    for (fs::directory_iterator entry(source, error), end; !error && entry != end;
-         entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
-        if (journal.spent.contains(name) || !entry->is_regular_file()) continue;
-        if (!link(entry->path())) break;
+    for (const std::string& source : sources) {
+        for (fs::directory_iterator entry(source, error), end; !error && entry != end;
+             entry.increment(error)) {
+            const std::string name = entry->path().filename().string();
+            if (journal.spent.contains(name) || !entry->is_regular_file()) continue;
+            if (&source != sources.data() && entry->path().extension() != ".safetensors") continue;
+            if (!link(entry->path())) break;
+        }
+        if (error) return tl::unexpected(io_error(source, error).error());
     }
-    if (error) return tl::unexpected(io_error(source, error).error());
     return Checkpoint::open(view.string(), notices);
 }
 
@@ -83,16 +87,18 @@ std::string begin_record(const ConvertPlan& plan) {
                        plan.manifest.parameters);
 }
 
-Result<bool> check_destination(const std::string& source, const std::string& destination,
+Result<bool> check_destination(std::span<const std::string> sources, const std::string& destination,
                                const ConvertPlan& plan, const JournalState& journal) {
     std::error_code error;
     if (fs::exists(destination, error) && !fs::is_directory(destination, error))
         return fail(
             ErrorKind::invalid_input,
             fmt::format("{}: found a file, expected a directory to write into", destination));
-    if (fs::equivalent(source, destination, error))
-        return fail(ErrorKind::invalid_input,
-                    fmt::format("{}: source and destination are the same directory", destination));
+    for (const std::string& source : sources)
+        if (fs::equivalent(source, destination, error))
+            return fail(
+                ErrorKind::invalid_input,
+                fmt::format("{}: source and destination are the same directory", destination));
     const std::string manifest_path = destination + "/" + kManifestFileName;
     if (fs::exists(manifest_path, error)) {
         TRY(const std::string text, read_file(manifest_path, kManifestBytesMax));

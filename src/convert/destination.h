@@ -1,6 +1,7 @@
 // What a conversion finds where it is to write, and the source of one that has eaten some shards.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,16 @@ inline constexpr const char* kViewFolder = "convert.source";
 // The journal of an unfinished conversion; empty without one. Errors: io.
 [[nodiscard]] Result<JournalState> read_journal(const std::string& destination);
 
-// Opens the source. Where shards were deleted their saved headers stand in for them: no unit that
-// is still to be done reads their data.
-[[nodiscard]] Result<Checkpoint> open_source(const std::string& source,
+// Opens the source, whose directories are as Checkpoint::open has them. Where shards were deleted
+// their saved headers stand in for them: no unit that is still to be done reads their data.
+[[nodiscard]] Result<Checkpoint> open_source(std::span<const std::string> sources,
                                              const std::string& destination,
                                              const JournalState& journal, Notices& notices);
 
 // True when the directory holds this very container already. Errors: invalid_input when it holds
 // another one, half of another one, or files that would be overwritten; for a source inside the
 // destination.
-[[nodiscard]] Result<bool> check_destination(const std::string& source,
+[[nodiscard]] Result<bool> check_destination(std::span<const std::string> sources,
                                              const std::string& destination,
                                              const ConvertPlan& plan, const JournalState& journal);
 

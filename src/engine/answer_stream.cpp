@@ -3,11 +3,12 @@
 namespace colibri {
 
 AnswerStream::AnswerStream(const Tokenizer& tokenizer, std::optional<ThinkTags> tags,
-                           ReasoningStart start, const Sink& sink)
+                           ReasoningStart start, StopMatcher stops, const Sink& sink)
     : tokenizer_(tokenizer),
       decoder_(tokenizer),
       tags_(std::move(tags)),
       splitter_(tags_, start),
+      stops_(std::move(stops)),
       sink_(sink) {}
 
 void AnswerStream::push(int32_t token) {
@@ -26,18 +27,29 @@ void AnswerStream::push(int32_t token) {
 void AnswerStream::finish() {
     take(splitter_.push(decoder_.flush()));
     take(splitter_.finish());
+    std::string held;
+    stops_.flush(held);
+    show(held);
 }
 
 void AnswerStream::take(const ReasoningSplitter::Delta& delta) {
+    if (stops_.stopped()) return;
     if (delta.earlier_answer_was_reasoning) {
-        reasoning_ += text_;
+        std::string held;
+        stops_.flush(held);
+        reasoning_ += text_ + held;
         text_.clear();
     }
     reasoning_ += delta.reasoning;
-    text_ += delta.answer;
-    if (!sink_) return;
-    if (!delta.reasoning.empty()) sink_(delta.reasoning, true);
-    if (!delta.answer.empty()) sink_(delta.answer, false);
+    if (sink_ && !delta.reasoning.empty()) sink_(delta.reasoning, true);
+    std::string released;
+    (void)stops_.feed(delta.answer, released);
+    show(released);
+}
+
+void AnswerStream::show(std::string_view answer) {
+    text_ += answer;
+    if (sink_ && !answer.empty()) sink_(answer, false);
 }
 
 }  // namespace colibri

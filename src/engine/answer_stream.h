@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "decode/stop.h"
 #include "text/reasoning_splitter.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
@@ -21,9 +22,11 @@ public:
     // `tags`: absent for models without thinking. The tokenizer and the sink must outlive the
     // stream.
     AnswerStream(const Tokenizer& tokenizer, std::optional<ThinkTags> tags, ReasoningStart start,
-                 const Sink& sink);
+                 StopMatcher stops, const Sink& sink);
 
     void push(int32_t token);
+    // A stop string has come: nothing is shown any more.
+    [[nodiscard]] bool stopped() const { return stops_.stopped(); }
     void finish();
 
     [[nodiscard]] const std::string& text() const { return text_; }
@@ -32,11 +35,13 @@ public:
 
 private:
     void take(const ReasoningSplitter::Delta& delta);
+    void show(std::string_view answer);
 
     const Tokenizer& tokenizer_;
     StreamDecoder decoder_;
     std::optional<ThinkTags> tags_;
     ReasoningSplitter splitter_;
+    StopMatcher stops_;
     const Sink& sink_;
     std::string text_, reasoning_;
 };

@@ -68,6 +68,7 @@ Result<ModelOptions> model_options(const EngineOptions& options, const ModelFile
         .reader = reader,
         .in_flight_bytes = options.in_flight_bytes,
         .chunk_bytes = options.chunk_bytes,
+        .split_directories = options.split_directories,
         .mirrors = std::move(mirrors),
         .prefetch = prefetch_mode(options.prefetch),
         .state_directory = options.state_directory,

@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "colibri/engine.h"
+#include "decode/loop_guard.h"
 #include "decode/sampler.h"
+#include "decode/stop.h"
 #include "engine/answer_stream.h"
 #include "engine/engine_impl.h"
 
@@ -54,6 +56,7 @@ Status decode(Session::Impl& s, const GenerateOptions& options, AnswerStream& st
     const TokenMask mask{.valid_ids =
                              std::min(uint32_t(tokenizer.size()), s.engine.model->spec().vocab)};
     Rng random(options.sampling.seed);
+    LoopGuard loop_guard(options.loop_guard);
     while (true) {
         TRY(const int32_t token, s.sampler.sample(s.logits, sampling, mask, random));
         out.tokens.push_back(token);
@@ -65,6 +68,14 @@ Status decode(Session::Impl& s, const GenerateOptions& options, AnswerStream& st
         }
         stream.push(token);
         out.stats.reasoning_tokens += stream.inside_reasoning() ? 1 : 0;
+        if (stream.stopped()) {
+            out.finish = FinishReason::stop_string;
+            return {};
+        }
+        if (loop_guard.push(token)) {
+            out.finish = FinishReason::loop;
+            return {};
+        }
         if (options.max_tokens != 0 && out.stats.generated_tokens >= options.max_tokens) {
             out.finish = FinishReason::length;
             return {};
@@ -121,6 +132,7 @@ Result<Generation> Session::generate(const Prompt& prompt, const GenerateOptions
                         "--ctx (this model has at "
                         "most {}) or shorten the prompt",
                         prompt_rows, s.state.capacity(), s.engine.model->spec().context_max));
+    TRY(StopMatcher stops, StopMatcher::create(options.stop_strings));
     const uint64_t begin_us = now_us();
     const StoreCounters before = s.engine.model->store_counters();
     // The last prompt token is run again even when it is in the state: its logits are needed.
@@ -136,7 +148,7 @@ Result<Generation> Session::generate(const Prompt& prompt, const GenerateOptions
                                                             : ReasoningStart::outside;
     AnswerStream stream(*s.engine.files.tokenizer,
                         prompt.has_thinking_tags ? s.engine.think_tags : std::optional<ThinkTags>(),
-                        start, options.on_text);
+                        start, std::move(stops), options.on_text);
     Status status =
         advance(s, std::span(prompt.tokens).subspan(reused), options, reused, prompt_rows);
     out.stats.prefill_us = now_us() - begin_us;

@@ -97,11 +97,12 @@ Result<ShardIndex> read_index(const std::string& path) {
 
 }  // namespace
 
-Result<Checkpoint> Checkpoint::open(const std::string& directory, Notices& notices) {
+Result<Checkpoint> Checkpoint::open(const std::string& directory, Notices& notices,
+                                    std::span<const std::string> further) {
     auto impl = std::make_shared<Impl>();
     impl->directory = directory;
     if (is_container(directory)) {
-        TRY(OpenContainer opened, open_container(directory, notices));
+        TRY(OpenContainer opened, open_container(directory, notices, further));
         impl->container = std::move(opened.container);
         std::vector<SafetensorsHeader> headers;
         for (ContainerDataFile& file : opened.files) {
@@ -118,11 +119,11 @@ Result<Checkpoint> Checkpoint::open(const std::string& directory, Notices& notic
     }
     const std::string index_path = directory + "/" + kIndexFileName;
     TRY(const ShardIndex index, read_index(index_path));
-    TRY(ShardSet set, choose_shards(directory, index.files, notices));
+    TRY(ShardSet set, choose_shards(joined(directory, further), index.files, notices));
     impl->gaps = std::move(set.gaps);
     std::vector<SafetensorsHeader> headers;
-    for (const std::string& name : set.names) {
-        TRY(std::shared_ptr<const File> file, File::open(directory + "/" + name));
+    for (const std::string& path : set.paths) {
+        TRY(std::shared_ptr<const File> file, File::open(path));
         TRY(SafetensorsHeader header, read_safetensors_header(*file));
         impl->files.push_back({.path = file->path(),
                                .size_bytes = file->size_bytes(),

@@ -49,7 +49,13 @@ public:
     // tensors that the shards hold; a name in two shards is refused. A directory with colibri.json
     // is a container: its manifest decides (format/container.h). Errors name the file, the
     // tensor, what was found and expected: not_found, invalid_input, corrupt, unsupported, io.
-    [[nodiscard]] static Result<Checkpoint> open(const std::string& directory, Notices& notices);
+    //
+    // The safetensors files may lie in several directories (on several drives), each file in one of
+    // them: the further ones are searched as if their files lay in `directory`, which alone has the
+    // index, the manifest and the side files. invalid_input for a file that two have and for a
+    // further directory that has none.
+    [[nodiscard]] static Result<Checkpoint> open(const std::string& directory, Notices& notices,
+                                                 std::span<const std::string> further = {});
 
     [[nodiscard]] const std::string& directory() const;
     [[nodiscard]] std::span<const CheckpointFile> files() const;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/check.h"
+#include "format/shard_set.h"
 
 namespace colibri {
 
@@ -135,12 +136,11 @@ Status check_config(const std::string& directory, const ContainerManifest& manif
                                                 kManifestFileName, kConfigName));
 }
 
-Result<ContainerDataFile> open_data_file(const std::string& directory,
-                                         const ContainerManifest& manifest, uint32_t index) {
+Result<ContainerDataFile> open_data_file(const std::string& path, const ContainerManifest& manifest,
+                                         uint32_t index) {
     const ContainerFile& named = manifest.files[index];
     ContainerDataFile out{.index = index};
-    TRY(out.file, File::open(directory + "/" + named.name));
-    const std::string& path = out.file->path();
+    TRY(out.file, File::open(path));
     if (out.file->size_bytes() != named.size_bytes)
         return fail(ErrorKind::corrupt,
                     fmt::format("{}: found {} bytes, expected {}: {}; {}", path,
@@ -218,16 +218,19 @@ bool is_container(const std::string& directory) {
            fs::exists(directory + "/" + kJournalFileName, error);
 }
 
-Result<OpenContainer> open_container(const std::string& directory, Notices& notices) {
+Result<OpenContainer> open_container(const std::string& directory, Notices& notices,
+                                     std::span<const std::string> further) {
     TRY(ContainerManifest manifest, read_manifest(directory));
     TRY(ChecksumTable table, read_table(directory, manifest));
     TRY_STATUS(check_config(directory, manifest));
     OpenContainer out;
-    std::vector<std::string> missing, missing_draft;
-    std::error_code error;
-    for (const ContainerFile& file : manifest.files)
-        if (!fs::exists(directory + "/" + file.name, error))
-            (file.draft ? missing_draft : missing).push_back(file.name);
+    std::vector<std::string> names, missing, missing_draft;
+    for (const ContainerFile& file : manifest.files) names.push_back(file.name);
+    const std::vector<std::string> directories = joined(directory, further);
+    TRY(const std::vector<std::string> paths, find_files(directories, names));
+    for (size_t i = 0; i < paths.size(); ++i)
+        if (paths[i].empty())
+            (manifest.files[i].draft ? missing_draft : missing).push_back(names[i]);
     if (!missing.empty())
         return fail(ErrorKind::not_found,
                     fmt::format("{}: {} of {} files are missing: {}; {}", directory, missing.size(),
@@ -238,10 +241,10 @@ Result<OpenContainer> open_container(const std::string& directory, Notices& noti
     for (uint32_t i = 0; i < manifest.files.size(); ++i) {
         // A part of the draft layer is of no use.
         if (manifest.files[i].draft && !missing_draft.empty()) continue;
-        TRY(ContainerDataFile file, open_data_file(directory, manifest, i));
+        TRY(ContainerDataFile file, open_data_file(paths[i], manifest, i));
         out.files.push_back(std::move(file));
     }
-    name_strays(directory, manifest, notices);
+    for (const std::string& each : directories) name_strays(each, manifest, notices);
     out.container = std::make_shared<const Container>(std::move(manifest), std::move(table));
     return out;
 }
@@ -390,9 +393,10 @@ private:
 
 Result<std::vector<ContainerFinding>> verify_container(
     const std::string& directory, bool deep,
-    const std::function<void(uint64_t, uint64_t)>& progress, const CancelToken* cancel) {
+    const std::function<void(uint64_t, uint64_t)>& progress, const CancelToken* cancel,
+    std::span<const std::string> further) {
     Notices notices;
-    const auto opened = open_container(directory, notices);
+    const auto opened = open_container(directory, notices, further);
     if (!opened) return std::vector<ContainerFinding>{{"", opened.error().message}};
     if (!deep) return std::vector<ContainerFinding>{};
     return DeepCheck(*opened, progress, cancel).run(directory);

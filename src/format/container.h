@@ -62,7 +62,10 @@ struct OpenContainer {
 // manifest, an altered manifest, table, header or config.json, tensors that are missing, twice,
 // overlapping or outside their file. A missing draft file is a notice. Errors name the file:
 // not_found, corrupt, unsupported, io; invalid_input for a conversion that has not finished.
-[[nodiscard]] Result<OpenContainer> open_container(const std::string& directory, Notices& notices);
+//
+// The data files may lie in `further` directories too, as Checkpoint::open has it.
+[[nodiscard]] Result<OpenContainer> open_container(const std::string& directory, Notices& notices,
+                                                   std::span<const std::string> further = {});
 
 // Errors: corrupt when the bytes of one expert are not those that were written. `bytes` holds the
 // whole extent.
@@ -81,7 +84,7 @@ struct ContainerFinding {
 [[nodiscard]] Result<std::vector<ContainerFinding>> verify_container(
     const std::string& directory, bool deep,
     const std::function<void(uint64_t done, uint64_t total)>& progress,
-    const CancelToken* cancel = nullptr);
+    const CancelToken* cancel = nullptr, std::span<const std::string> further = {});
 
 // SHA-256 of a file, read once. Errors as File.
 [[nodiscard]] Result<Sha256> sha256_of_file(const std::string& path);

@@ -76,15 +76,28 @@ std::string listed(const std::vector<std::string>& names) {
     return text;
 }
 
-// The *.safetensors entries of the directory, sorted; the ones that cannot be part of a checkpoint
-// with the reason.
+bool has(const std::vector<std::string>& sorted, const std::string& name) {
+    return std::binary_search(sorted.begin(), sorted.end(), name);
+}
+
+Status in_two_places(const std::string& name, const std::string& first, const std::string& second) {
+    return fail(
+        ErrorKind::invalid_input,
+        fmt::format("{} is in {} and in {}; a model's files may lie in several directories, "
+                    "each once: remove one, or use the second directory as a mirror",
+                    name, first, second));
+}
+
+// The *.safetensors entries of the directories, sorted; the ones that cannot be part of a
+// checkpoint with the reason.
 struct Listing {
     std::vector<std::string> usable;
     std::map<std::string, std::string> unusable;
+    std::map<std::string, std::string> directory_of;
 };
 
-Result<Listing> list_directory(const std::string& directory) {
-    Listing listing;
+Status add_directory(const std::string& directory, Listing& listing) {
+    std::vector<std::string> found;
     std::error_code error;
     fs::directory_iterator entry(directory, error);
     if (error == std::errc::not_a_directory)
@@ -101,12 +114,19 @@ Result<Listing> list_directory(const std::string& directory) {
         if (!std::string_view(name).ends_with(kSuffix)) continue;
         std::error_code status_error;
         const fs::file_status status = entry->status(status_error);  // follows links
+        const bool sound = !name.starts_with('.') && fs::is_regular_file(status);
+        if (has(listing.usable, name)) {
+            if (sound) return in_two_places(name, listing.directory_of[name], directory);
+            continue;  // what another directory has is not missed here
+        }
+        listing.unusable.erase(name);
+        listing.directory_of[name] = directory;
         if (name.starts_with('.'))
             listing.unusable.emplace(name, "a hidden file");
         else if (fs::is_directory(status))
             listing.unusable.emplace(name, "a folder");
-        else if (fs::is_regular_file(status))
-            listing.usable.push_back(name);
+        else if (sound)
+            found.push_back(name);
         else
             listing.unusable.emplace(name,
                                      fs::exists(status) ? "not a regular file" : "a dangling link");
@@ -114,8 +134,22 @@ Result<Listing> list_directory(const std::string& directory) {
     if (error)
         return fail(ErrorKind::io, fmt::format("{}: cannot list the model's directory: {}",
                                                directory, error.message()));
+    listing.usable.insert(listing.usable.end(), found.begin(), found.end());
     std::sort(listing.usable.begin(), listing.usable.end());
-    return listing;
+    return {};
+}
+
+// Every further directory must hold something that is read.
+Status check_use(std::span<const std::string> directories, const std::vector<std::string>& paths) {
+    for (const std::string& directory : directories.subspan(1))
+        if (std::none_of(paths.begin(), paths.end(), [&](const std::string& path) {
+                return fs::path(path).parent_path() == fs::path(directory + "/x").parent_path();
+            }))
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("{}: holds no file of the model in {}; name only directories "
+                                    "that its shards lie in",
+                                    directory, directories.front()));
+    return {};
 }
 
 Status incomplete(const std::string& directory, const Listing& listing,
@@ -129,10 +163,6 @@ Status incomplete(const std::string& directory, const Listing& listing,
     return fail(ErrorKind::not_found,
                 fmt::format("{}: {} of {} shards are missing: {}; finish the download", directory,
                             missing.size(), expected, listed(shown)));
-}
-
-bool has(const std::vector<std::string>& sorted, const std::string& name) {
-    return std::binary_search(sorted.begin(), sorted.end(), name);
 }
 
 // Shards 1..M for names that say "-of-M".
@@ -224,24 +254,25 @@ Result<std::vector<std::string>> one_scheme(const std::string& directory, const 
 }
 
 // With an index there is no doubt about which files belong, so other sound files are no news.
-void name_strays(const std::string& directory, const Listing& listing, const ShardSet& set,
-                 Notices& notices) {
-    std::vector<std::string> strays;
+void name_strays(const Listing& listing, const ShardSet& set, Notices& notices) {
+    std::map<std::string, std::vector<std::string>> strays;
     for (const std::string& name : listing.usable)
-        if (!set.indexed && !has(set.names, name)) strays.push_back(name);
+        if (!set.indexed && !has(set.names, name))
+            strays[listing.directory_of.at(name)].push_back(name);
     for (const auto& [name, reason] : listing.unusable)
-        strays.push_back(name + " (" + reason + ")");
-    if (!strays.empty())
+        strays[listing.directory_of.at(name)].push_back(name + " (" + reason + ")");
+    for (const auto& [directory, names] : strays)
         notices.add(fmt::format("{}: not part of the checkpoint and not read: {}", directory,
-                                listed(strays)));
-    if (!set.gaps.empty()) notices.add(directory + set.gaps);
+                                listed(names)));
 }
 
 }  // namespace
 
-Result<ShardSet> choose_shards(const std::string& directory,
+Result<ShardSet> choose_shards(std::span<const std::string> directories,
                                const std::vector<std::string>& indexed_names, Notices& notices) {
-    TRY(const Listing listing, list_directory(directory));
+    const std::string& directory = directories.front();
+    Listing listing;
+    for (const std::string& each : directories) TRY_STATUS(add_directory(each, listing));
     ShardSet set;
     std::vector<std::string> missing;
     for (const std::string& name : indexed_names)
@@ -273,13 +304,44 @@ Result<ShardSet> choose_shards(const std::string& directory,
         TRY(set.names, one_scheme(directory, listing));
         set.gaps = numbering_gaps(set.names);
     }
-    name_strays(directory, listing, set, notices);
+    name_strays(listing, set, notices);
+    if (!set.gaps.empty()) notices.add(directory + set.gaps);
     if (set.names.empty())
         return fail(ErrorKind::not_found,
                     fmt::format("{}: no *.safetensors files found; expected model.safetensors, "
                                 "model-N-of-M.safetensors or out-N.safetensors",
                                 directory));
+    for (const std::string& name : set.names)
+        set.paths.push_back(listing.directory_of.at(name) + "/" + name);
+    TRY_STATUS(check_use(directories, set.paths));
     return set;
+}
+
+std::vector<std::string> joined(const std::string& directory,
+                                std::span<const std::string> further) {
+    std::vector<std::string> directories{directory};
+    directories.insert(directories.end(), further.begin(), further.end());
+    return directories;
+}
+
+Result<std::vector<std::string>> find_files(std::span<const std::string> directories,
+                                            const std::vector<std::string>& names) {
+    std::vector<std::string> paths;
+    for (const std::string& name : names) {
+        std::string path;
+        for (const std::string& directory : directories) {
+            std::string candidate = directory + "/" + name;
+            std::error_code error;
+            if (!fs::exists(candidate, error)) continue;
+            if (!path.empty())
+                return tl::unexpected(
+                    in_two_places(name, fs::path(path).parent_path(), directory).error());
+            path = std::move(candidate);
+        }
+        paths.push_back(std::move(path));
+    }
+    TRY_STATUS(check_use(directories, paths));
+    return paths;
 }
 
 }  // namespace colibri

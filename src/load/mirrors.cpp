@@ -78,7 +78,9 @@ std::shared_ptr<const File> find_copy(const CheckpointFile& original, const std:
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return nullptr;
     std::string reason;
-    if (auto file = File::open(path); !file) {
+    if (fs::equivalent(path, original.path, ignored)) {
+        reason = "it is the model's own file";
+    } else if (auto file = File::open(path); !file) {
         reason = file.error().message;
     } else if (auto why = why_not_a_copy(*original.file, **file); !why) {
         reason = why.error().message;

@@ -43,8 +43,7 @@ public:
             if (pattern.block_bytes == 0 || file->size_bytes() < pattern.block_bytes) continue;
             places->files_.push_back(file.get());
             const uint64_t room = file->size_bytes() - pattern.block_bytes;
-            places->blocks_.push_back(
-                room / (pattern.sequential ? pattern.block_bytes : kDirectBlockBytes) + 1);
+            places->blocks_.push_back(room / pattern.block_bytes + 1);
             places->total_ += places->blocks_.back();
         }
         if (places->total_ > 0) return places;
@@ -61,8 +60,7 @@ public:
         uint64_t block = pattern_.sequential ? at_++ % total_ : rng_.below(total_);
         size_t file = 0;
         while (block >= blocks_[file]) block -= blocks_[file++];
-        return {files_[file],
-                block * (pattern_.sequential ? pattern_.block_bytes : kDirectBlockBytes)};
+        return {files_[file], block * pattern_.block_bytes};
     }
 
 private:

@@ -14,7 +14,7 @@
 namespace colibri {
 
 struct ReadPattern {
-    bool sequential = false;   // else at random multiples of kDirectBlockBytes
+    bool sequential = false;   // else at random multiples of block_bytes
     uint64_t block_bytes = 0;  // of one read; a multiple of kDirectBlockBytes
     uint32_t depth = 8;        // reads under way
     double seconds = 2;

@@ -42,7 +42,8 @@ struct ModelOptions {
     ReaderKind reader = ReaderKind::automatic;  // of experts
     // Bounds of its reads, see reader_options(); 0: its defaults.
     uint64_t in_flight_bytes = 0, chunk_bytes = 0;
-    std::vector<MirrorOptions> mirrors;  // copies of the directory's files
+    std::vector<std::string> split_directories;  // that hold some of the directory's files
+    std::vector<MirrorOptions> mirrors;          // copies of the files
     PrefetchMode prefetch = PrefetchMode::automatic;
     // Where the usage history is (docs/cache.md); "": none is read or written. What cannot be
     // written there goes into a subdirectory of the second one, if given.

@@ -250,7 +250,8 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
     TRY(const std::string text, read_file(options.directory + "/config.json", kConfigBytesMax));
     TRY(const Config config, Config::parse(text, options.directory + "/config.json"));
     TRY(ModelSpec spec, spec_from_config(config, notices));
-    TRY(Checkpoint checkpoint, Checkpoint::open(options.directory, notices));
+    TRY(Checkpoint checkpoint,
+        Checkpoint::open(options.directory, notices, options.split_directories));
     Opened o{.spec = std::move(spec), .checkpoint = std::move(checkpoint)};
     TRY(o.sizes,
         bind_model(o.spec, o.checkpoint,

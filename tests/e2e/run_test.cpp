@@ -237,5 +237,40 @@ TEST(Run, AcceptsStrangePrompts) {
     EXPECT_EQ(ask({"--greedy"}, "\n").exit_code, 2);
 }
 
+// Goal: a stop text ends the answer before itself, whole words or parts of them, with its own
+// reason; what is none is refused. Method: cuts of the known answer.
+TEST(Run, StopsBeforeAText) {
+    const std::string whole = ask({"--greedy", "--prompt", kQuestion}).out;
+    for (const char* stop : {" Paris", "ital", "."}) {
+        const Outcome cut =
+            ask({"--greedy", "--prompt", kQuestion, "--stop", "never", "--stop", stop, "--json"});
+        const auto report = nlohmann::json::parse(cut.out);
+        EXPECT_EQ(report["text"], whole.substr(0, whole.find(stop))) << stop;
+        EXPECT_EQ(report["finish_reason"], "stop_string");
+    }
+    EXPECT_EQ(ask({"--greedy", "--prompt", kQuestion, "--stop", "\\n\\t\\\\"}).out, whole);
+    EXPECT_EQ(ask({"--prompt", kQuestion, "--stop", "\\x"}).exit_code, 2);
+    EXPECT_EQ(ask({"--prompt", kQuestion, "--stop", ""}).exit_code, 2);
+}
+
+// Goal: an answer that goes in circles ends with its own reason; without the guard it goes on, the
+// same up to there. Method: raw text that the model continues with "-10-10-10-10-10", and a guard
+// that takes four times for a loop.
+TEST(Run, EndsALoop) {
+    const auto report = [](const std::string& guard) {
+        return nlohmann::json::parse(ask({"--raw", "--greedy", "--json", "--prompt",
+                                          "- - - - - - - - - - - - - -", "--loop-guard", guard})
+                                         .out);
+    };
+    const auto whole = report("0");
+    const auto cut = report("4");
+    EXPECT_EQ(whole["finish_reason"], "stop") << whole;
+    EXPECT_EQ(cut["finish_reason"], "loop") << cut;
+    const auto shown = cut["text"].get<std::string>();
+    const auto all = whole["text"].get<std::string>();
+    EXPECT_LT(shown.size(), all.size());
+    EXPECT_TRUE(all.starts_with(shown)) << shown;
+}
+
 }  // namespace
 }  // namespace colibri::e2e

@@ -15,8 +15,8 @@ namespace colibri::generic {
 
 template <class S>
 constexpr int integer_tile_blocks(int rows) {
-    // One row reads every weight once: one stream through memory in order is what the processor
-    // fetches best. More rows find the weights in the cache and want them in registers.
+    // One row reads every weight once, as two long streams: integer_row(). More rows find the
+    // weights in the cache and want them in registers.
     if (rows == 1) return 1;
     return S::kRegisters / S::kRegistersPerVector >= 32 ? 4 : 1;
 }
@@ -31,7 +31,7 @@ struct IntegerTask {
     OutputRows y;
 };
 
-// kBlocks row blocks by kRows activation rows.
+// kBlocks row blocks, `distance` apart, by kRows activation rows.
 template <class S, WeightKind kKind, int kBlocks, int kRows>
 class IntegerTile {
     using Float = typename S::Float;
@@ -42,16 +42,18 @@ class IntegerTile {
     static constexpr int32_t kOffset = kParts == 2 ? 8 : kParts == 4 ? 2 : S::kInt8Offset;
     // Sums side by side for one output, so that one need not wait for the other.
     static constexpr int kChains = kBlocks * kRows == 1 ? 2 : 1;
-    // Far enough for the memory, near enough for the first-level cache.
-    static constexpr size_t kAheadBytes = kBlocks == 1 ? 2048 : 256;
+    // Within the first-level cache: the blocks of a tile are streams too short for the processor's
+    // own prefetching. That serves the long streams of one row best when it is left alone.
+    static constexpr size_t kAheadBytes = kRows == 1 ? 0 : 256;
 
 public:
-    IntegerTile(const IntegerTask& task, uint32_t row, uint32_t block)
+    IntegerTile(const IntegerTask& task, uint32_t row, uint32_t block, uint32_t distance)
         : task_(task),
           shape_(task.weights->shape),
           block_(block),
-          block_stride_(shape_.block_bytes()),
-          data_(task.weights->data + block_stride_ * block),
+          distance_(distance),
+          block_stride_(size_t(shape_.block_bytes()) * distance),
+          data_(task.weights->data + size_t(shape_.block_bytes()) * block),
           values_(task.x.values + size_t(row) * task.x.value_stride),
           scales_(task.x.scales + size_t(row) * task.x.group_stride),
           sums_(task.x.sums + size_t(row) * task.x.group_stride),
@@ -95,9 +97,8 @@ private:
             [&](auto b) COLIBRI_STEP { unroll<kRows>([&](auto r) COLIBRI_STEP { step(b, r); }); });
     }
 
-    // The processor's own prefetching stops at each page and starts late on a new stream.
     [[gnu::always_inline]] static void prefetch(const std::byte* weights) {
-        __builtin_prefetch(weights + kAheadBytes, 0, 3);
+        if constexpr (kAheadBytes != 0) __builtin_prefetch(weights + kAheadBytes, 0, 3);
     }
 
     [[gnu::always_inline]] void add_bytes(uint32_t begin, uint32_t width,
@@ -208,7 +209,7 @@ private:
 
     template <bool kPerRow>
     [[gnu::always_inline]] void store(int b, int r, Float value) const {
-        const uint32_t first = (block_ + uint32_t(b)) * kTileRows;
+        const uint32_t first = (block_ + uint32_t(b) * distance_) * kTileRows;
         const uint32_t left = shape_.rows - first;
         if constexpr (kPerRow) value = S::mul(value, scales_at(b, 0));
         float* y = y_ + size_t(r) * task_.y.stride + first;
@@ -224,7 +225,8 @@ private:
         return size_t(row) * task_.x.group_stride + group;
     }
     [[nodiscard, gnu::always_inline]] Float scales_at(int block, uint32_t group) const {
-        const size_t place = size_t(block_ + uint32_t(block)) * shape_.scale_groups() + group;
+        const size_t place =
+            size_t(block_ + uint32_t(block) * distance_) * shape_.scale_groups() + group;
         return load_scales<S>(task_.weights->scales() + place * kTileRows * shape_.scale_size(),
                               shape_.format.scales);
     }
@@ -232,6 +234,7 @@ private:
     const IntegerTask& task_;
     const TileShape& shape_;
     uint32_t block_;
+    uint32_t distance_;
     size_t block_stride_;
     const std::byte* data_;
     const int8_t* values_;
@@ -241,8 +244,9 @@ private:
 };
 
 template <class S, WeightKind kKind, int kBlocks, int kRows>
-[[gnu::noinline]] void integer_tile(const IntegerTask& task, uint32_t row, uint32_t block) {
-    IntegerTile<S, kKind, kBlocks, kRows>(task, row, block).compute();
+[[gnu::noinline]] void integer_tile(const IntegerTask& task, uint32_t row, uint32_t block,
+                                    uint32_t distance = 1) {
+    IntegerTile<S, kKind, kBlocks, kRows>(task, row, block, distance).compute();
 }
 
 // All whole tiles of kRows rows from `row` on; returns the first row that is left.
@@ -261,10 +265,21 @@ COLIBRI_SIMD uint32_t integer_tiles(const IntegerTask& task, uint32_t row, uint3
     return row;
 }
 
+// The first half of the blocks and the second, side by side: each half is read from its first byte
+// to its last. Two such streams get more out of memory than one or four do.
+template <class S, WeightKind kKind>
+COLIBRI_SIMD void integer_row(const IntegerTask& task, uint32_t begin, uint32_t end) {
+    const uint32_t half = (end - begin) / 2;
+    for (uint32_t block = begin; block < begin + half; ++block)
+        integer_tile<S, kKind, 2, 1>(task, 0, block, half);
+    if ((end - begin) % 2 != 0) integer_tile<S, kKind, 1, 1>(task, 0, end - 1);
+}
+
 template <class S, WeightKind kKind>
 void integer_product(const MatrixView& weights, QuantizedRows x, uint32_t row_count, OutputRows y,
                      uint32_t block_begin, uint32_t block_end) {
     const IntegerTask task{&weights, x, row_count, y};
+    if (row_count == 1) return integer_row<S, kKind>(task, block_begin, block_end);
     // Strips, so that a strip's weights stay in the cache while all rows pass over it.
     constexpr uint32_t kStripBlocks = 8;
     for (uint32_t begin = block_begin; begin < block_end; begin += kStripBlocks) {

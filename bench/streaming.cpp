@@ -1,0 +1,276 @@
+// How close a model that streams its experts comes to its bounds: the drive alone, and itself with
+// every expert in memory.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "bench/bench.h"
+#include "bench/forced_routes.h"
+#include "bench/pairs.h"
+#include "format/checkpoint.h"
+#include "platform/drive_speed.h"
+#include "platform/machine.h"
+#include "runtime/model.h"
+
+namespace colibri::bench {
+
+namespace {
+
+constexpr uint32_t kProbeDepth = 8;
+
+struct Setup {
+    std::string routes, directory;
+    Recording recording;
+    uint64_t ram_bytes = 0;
+    uint32_t rows = 0, context = 0, threads = 0;
+    PrefetchMode prefetch = PrefetchMode::automatic;
+    const Kernels* kernels = nullptr;
+    PairSettings pairs;
+};
+
+Result<Setup> read_options(Options& options) {
+    Setup setup;
+    setup.routes = options.text("routes", "");
+    setup.directory = options.text("model", "build/bench-routes-model");
+    TRY(const uint32_t layers, options.count("layers", 0));
+    TRY(const uint64_t expert_bytes, options.bytes("expert", kMiB));
+    TRY(setup.ram_bytes, options.bytes("ram", 2 * kGiB));
+    TRY(setup.rows, options.count("rows", 1024));
+    TRY(setup.context, options.count("ctx", 2048));
+    TRY(setup.threads, options.count("threads", usable_cores()));
+    TRY(setup.kernels, options.kernels());
+    const std::string prefetch = options.text("prefetch", "auto");
+    setup.prefetch = prefetch == "on"    ? PrefetchMode::on
+                     : prefetch == "off" ? PrefetchMode::off
+                                         : PrefetchMode::automatic;
+    TRY(setup.pairs.pairs, options.count("pairs", setup.pairs.pairs));
+    TRY(setup.pairs.seconds, options.seconds("seconds", setup.pairs.seconds));
+    TRY_STATUS(options.unknown());
+    if (setup.routes.empty()) return fail(ErrorKind::invalid_input, "--routes TRACE is needed");
+    TRY(setup.recording, read_recording(setup.routes, layers));
+    TRY_STATUS(make_routed_model(setup.directory, setup.recording, expert_bytes));
+    return setup;
+}
+
+// `ram_bytes` 0: what holds everything.
+Result<std::unique_ptr<Model>> open_model(const Setup& setup, uint64_t ram_bytes) {
+    ModelOptions options{.directory = setup.directory,
+                         .ram_budget_bytes = ram_bytes,
+                         .context = setup.context,
+                         .kernels = setup.kernels,
+                         .threads = setup.threads,
+                         .prefetch = setup.prefetch};
+    Notices notices;
+    if (ram_bytes == 0) {
+        TRY(const MemoryPlan plan, Model::plan_only(options, notices));
+        options.ram_budget_bytes = plan.everything_bytes;
+    }
+    return Model::open(options, notices);
+}
+
+// Plain reads of the model's own files.
+class DriveProbe {
+public:
+    static Result<DriveProbe> create(const Setup& setup, const MemoryPlan& plan, bool sequential) {
+        Notices notices;
+        TRY(const Checkpoint checkpoint, Checkpoint::open(setup.directory, notices));
+        DriveProbe probe;
+        for (const CheckpointFile& file : checkpoint.files()) probe.files_.push_back(file.file);
+        probe.pattern_ = {.sequential = sequential,
+                          .block_bytes = round_up(plan.expert_read_bytes, kDirectBlockBytes),
+                          .depth = kProbeDepth};
+        return probe;
+    }
+    // Bytes per second; a failure is kept and the rate is 1.
+    double rate(double seconds) {
+        pattern_.seconds = seconds;
+        ++pattern_.seed;
+        const auto speed = measure_raw(files_, pattern_);
+        if (!speed) error_ = speed.error();
+        return speed ? speed->bytes_per_second : 1;
+    }
+    [[nodiscard]] Status status() const {
+        return error_ ? Status(tl::unexpected(*error_)) : Status();
+    }
+
+private:
+    std::vector<std::shared_ptr<const File>> files_;
+    ReadPattern pattern_;
+    std::optional<Error> error_;
+};
+
+void describe(JsonLine& line, const Setup& setup, const Model& streamed) {
+    const MemoryPlan& plan = streamed.plan();
+    const uint64_t expert_bytes = plan.experts_per_token * plan.expert_slot_bytes;
+    line.add("routes", setup.routes.substr(setup.routes.find_last_of('/') + 1))
+        .add("experts", uint64_t(plan.expert_count))
+        .add("slots", uint64_t(plan.expert_slots))
+        .add("expert_bytes", plan.expert_read_bytes)
+        .add("experts_bytes_total", plan.expert_read_bytes * plan.expert_count)
+        .add("ram_bytes", setup.ram_bytes)
+        .add("dense_share",
+             double(plan.dense_bytes_per_token) / double(plan.dense_bytes_per_token + expert_bytes))
+        .add("reader", plan.reader)
+        .add("isa", to_string(streamed.kernels().isa))
+        .add("threads", uint64_t(setup.threads))
+        .add("pairs", uint64_t(setup.pairs.pairs))
+        .add("seconds", setup.pairs.seconds);
+}
+
+// The two models, and what one round of all three measurements gave.
+struct Bounds {
+    std::unique_ptr<Model> resident, streamed;
+    std::vector<double> drive_bytes_per_s, io_s, cpu_s, streamed_s;
+
+    void add(double drive, double io, double cpu, double streamed_seconds) {
+        drive_bytes_per_s.push_back(drive);
+        io_s.push_back(io);
+        cpu_s.push_back(cpu);
+        streamed_s.push_back(streamed_seconds);
+    }
+    // Time over the larger bound, or its inverse.
+    [[nodiscard]] PairSummary summary(bool inverse) const {
+        std::vector<double> bound, measured;
+        for (size_t i = 0; i < io_s.size(); ++i) {
+            const double larger = std::max(io_s[i], cpu_s[i]);
+            bound.push_back(inverse ? 1 / larger : larger);
+            measured.push_back(inverse ? 1 / streamed_s[i] : streamed_s[i]);
+        }
+        PairSummary pairs = summarize_pairs(bound, measured);
+        // The rule is about the plain measurement that decides the bound.
+        const std::vector<double>& deciding =
+            quantile(io_s, 0.5) > quantile(cpu_s, 0.5) ? drive_bytes_per_s : cpu_s;
+        pairs.probe_spread =
+            (quantile(deciding, 1) - quantile(deciding, 0)) / quantile(deciding, 0.5);
+        pairs.is_void = pairs.probe_spread > 0.25;
+        return pairs;
+    }
+    void describe_bounds(JsonLine& line) const {
+        line.add("io_s_median", quantile(io_s, 0.5))
+            .add("cpu_s_median", quantile(cpu_s, 0.5))
+            .add("drive_gb_per_s", quantile(drive_bytes_per_s, 0.5) / 1e9)
+            .add("io_s", io_s)
+            .add("cpu_s", cpu_s);
+    }
+};
+
+Result<Bounds> open_both(const Setup& setup) {
+    Bounds bounds;
+    TRY(bounds.streamed, open_model(setup, setup.ram_bytes));
+    TRY(bounds.resident, open_model(setup, 0));
+    return bounds;
+}
+
+// Tokens of a prompt; the model's own router sends them all over the experts.
+std::vector<int32_t> prompt_tokens(const Model& model, uint32_t rows, uint64_t seed) {
+    Rng rng(seed);
+    std::vector<int32_t> tokens(rows);
+    for (int32_t& token : tokens) token = int32_t(rng.below(model.spec().vocab));
+    return tokens;
+}
+
+Result<double> prefill_seconds(Model& model, std::span<const int32_t> tokens) {
+    SequenceState state = model.new_state();
+    const ForwardOptions options{.logits = LogitRows::last};
+    const uint64_t begin_us = now_us();
+    TRY_STATUS(model.forward(state, tokens, options));
+    return double(now_us() - begin_us) / 1e6;
+}
+
+}  // namespace
+
+Status run_overlap(Options options) {
+    TRY(const Setup setup, read_options(options));
+    TRY(Bounds bounds, open_both(setup));
+    TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), false));
+    Follower resident(*bounds.resident, setup.recording, 0.7);
+    Follower streamed(*bounds.streamed, setup.recording, 0.7);
+    for (size_t i = 0; i < setup.recording.tokens.size(); ++i) {
+        TRY_STATUS(resident.step());
+        TRY_STATUS(streamed.step());
+    }
+    const StoreCounters first = bounds.streamed->store_counters();
+    for (uint32_t pair = 0; pair < setup.pairs.pairs; ++pair) {
+        const double speed = drive.rate(setup.pairs.seconds);
+        TRY_STATUS(drive.status());
+        TRY(const double resident_rate, resident.rate(setup.pairs.seconds));
+        const uint64_t bytes = bounds.streamed->store_counters().read_bytes;
+        const uint64_t steps = streamed.steps();
+        TRY(const double rate, streamed.rate(setup.pairs.seconds));
+        const double read = double(bounds.streamed->store_counters().read_bytes - bytes);
+        bounds.add(speed, read / double(streamed.steps() - steps) / speed, 1 / resident_rate,
+                   1 / rate);
+    }
+    const StoreCounters last = bounds.streamed->store_counters();
+    const double hits = double(last.hits - first.hits);
+    JsonLine line("overlap");
+    describe(line, setup, *bounds.streamed);
+    line.add("hit_rate", hits / (hits + double(last.misses - first.misses)));
+    bounds.describe_bounds(line);
+    add_pairs(line, bounds.summary(true));
+    line.add_machine().print();
+    return {};
+}
+
+Status run_streamed_prefill(Options options) {
+    TRY(const Setup setup, read_options(options));
+    TRY(Bounds bounds, open_both(setup));
+    TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), true));
+    uint64_t reads_most = 0;
+    for (uint32_t pair = 0; pair < setup.pairs.pairs + 1; ++pair) {
+        const auto tokens = prompt_tokens(*bounds.streamed, setup.rows, pair);
+        const double speed = drive.rate(setup.pairs.seconds);
+        TRY_STATUS(drive.status());
+        TRY(const double cpu_s, prefill_seconds(*bounds.resident, tokens));
+        const StoreCounters before = bounds.streamed->store_counters();
+        TRY(const double time_s, prefill_seconds(*bounds.streamed, tokens));
+        const StoreCounters after = bounds.streamed->store_counters();
+        if (pair == 0) continue;  // fills the slots
+        reads_most = std::max(reads_most, after.reads - before.reads);
+        bounds.add(speed, double(after.read_bytes - before.read_bytes) / speed, cpu_s, time_s);
+    }
+    JsonLine line("prefill");
+    describe(line, setup, *bounds.streamed);
+    line.add("rows", uint64_t(setup.rows))
+        .add("slice_rows", uint64_t(bounds.streamed->plan().slice_rows))
+        .add("reads_of_a_prompt", reads_most)
+        .add("read_more_than_once", reads_most > bounds.streamed->plan().expert_count);
+    bounds.describe_bounds(line);
+    add_pairs(line, bounds.summary(false));
+    line.add_machine().print();
+    return {};
+}
+
+Status run_residency(Options options) {
+    TRY(const Setup setup, read_options(options));
+    TRY(const auto model, open_model(setup, setup.ram_bytes));
+    const uint32_t rows = std::min(setup.rows, setup.context - 1);
+    TRY([[maybe_unused]] const double seconds,
+        prefill_seconds(*model, prompt_tokens(*model, setup.context, 1)));
+    Follower follower(*model, setup.recording, 0.7);
+    const uint64_t tokens_max = 4 * setup.recording.tokens.size();
+    while (
+        follower.steps() < tokens_max &&
+        (model->store_counters().resident < model->plan().expert_slots || follower.steps() < rows))
+        TRY_STATUS(follower.step());
+    const uint64_t peak = peak_resident_bytes();
+    const uint64_t plan = model->plan().total_bytes;
+    const double ratio = double(peak) / double(plan);
+    const double least = std::min(0.9, 1 - 32.0 * kMiB / double(plan));
+    JsonLine line("residency");
+    describe(line, setup, *model);
+    line.add("context", uint64_t(model->plan().context))
+        .add("slots_filled", model->store_counters().resident)
+        .add("peak_bytes", peak)
+        .add("plan_bytes", plan)
+        .add("ratio", ratio)
+        .add("least", least)
+        .add("met", ratio <= 1 && ratio >= least)
+        .add_machine()
+        .print();
+    return {};
+}
+
+}  // namespace colibri::bench
