@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "platform/test_tree.h"
 #include "tests/e2e/program.h"
 
 namespace colibri::e2e {
@@ -139,6 +141,94 @@ TEST(Plan, AgreesWithTheEngineAndItself) {
     EXPECT_NEAR(double(token.at("read_bytes")), missed, 1);
     EXPECT_NEAR(double(token.at("read_seconds")), missed / 3e9, 1e-9);
     EXPECT_EQ(plan.at("memory").at("largest_context"), 2048);
+}
+
+// Goal: the hit rate comes from the usage history once that is long enough, and plan says so.
+// Method: a history of the original engine, imported: of each layer's experts the first 32 share
+// nine tenths of 1000 tokens' uses. With a given number of experts in memory the share follows.
+TEST(Plan, ExpectsWhatTheHistoryPromises) {
+    const TestTree tree;
+    const std::string state = tree.path("state");
+    const auto planned = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"plan", nano(),        "--json", "--drives",
+                                       "1",    "--state-dir", state};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return nlohmann::json::parse(outcome.out).at("token");
+    };
+    const auto without = planned({"--ram", "45M"});
+    EXPECT_EQ(without["hit_rate_from"], "prior");
+    EXPECT_EQ(without["history_tokens"], 0);
+    const auto write_history = [&](int uses_often, int uses_seldom) {
+        std::string text = "-1 8 128\n";
+        for (int layer = 1; layer < 8; ++layer)
+            for (int expert = 0; expert < 128; ++expert)
+                text += std::to_string(layer) + " " + std::to_string(expert) + " " +
+                        std::to_string(expert < 32 ? uses_often : uses_seldom) + "\n";
+        tree.write("usage.txt", text);
+        const Outcome imported = run(
+            {"usage", "--model", nano(), "--state-dir", state, "--import", tree.path("usage.txt")});
+        EXPECT_EQ(imported.exit_code, 0) << imported.err;
+    };
+    // A layer: 32 x 288 + 96 x 10.67 uses; 8 of each token: some 1280 tokens.
+    write_history(288, 11);
+    const auto with = planned({"--ram", "45M"});
+    EXPECT_EQ(with["hit_rate_from"], "history");
+    EXPECT_NEAR(with["history_tokens"].get<double>(), (32 * 288 + 96 * 11) / 8.0, 1);
+    const double slots = with["expert_slots"];
+    const double often = std::min(slots, 7.0 * 32), seldom = slots - often;
+    EXPECT_NEAR(with["hit_rate"].get<double>(),
+                (often * 288 + seldom * 11) / (7.0 * (32 * 288 + 96 * 11)), 1e-9);
+    EXPECT_EQ(planned({"--ram", "45M", "--no-usage"})["hit_rate_from"], "prior");
+    EXPECT_EQ(planned({"--ram", "45M", "--hit-rate", "50"})["hit_rate_from"], "option");
+    write_history(100, 4);  // 448 tokens are too few
+    const auto few = planned({"--ram", "45M"});
+    EXPECT_EQ(few["hit_rate_from"], "prior");
+    const Outcome text =
+        run({"plan", nano(), "--ram", "45M", "--drives", "1", "--state-dir", state});
+    EXPECT_THAT(text.out, HasSubstr("the history has 448 tokens"));
+}
+
+// Goal: speeds of several drives add up as far as they hold the same files.
+// Method: a fixture of three files; a mirror of all of them, one of the first alone; expected times
+// by hand from the files' sizes: what only one drive has that drive must read.
+TEST(Plan, AddsUpDrives) {
+    const Copy model(golden("glm_fp8"));
+    const Copy full(golden("glm_fp8"));
+    const Copy part(golden("glm_fp8"));
+    for (const char* name :
+         {"model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"})
+        fs::remove(part.path() / name);
+    const auto speed = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"plan", model.path(), "--json", "--hit-rate", "0"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return nlohmann::json::parse(outcome.out)
+            .at("speeds")
+            .at("drive_bytes_per_s")
+            .get<double>();
+    };
+    EXPECT_DOUBLE_EQ(speed({"--drives", "3"}), 3e9);
+    EXPECT_DOUBLE_EQ(speed({"--drives", "3,1.5"}), 4.5e9);
+    EXPECT_NEAR(speed({"--drives", "3,1.5", "--mirror", full.path()}), 4.5e9, 1);
+    double first = 0, all = 0;
+    for (const auto& entry : fs::directory_iterator(model.path())) {
+        if (entry.path().extension() != ".safetensors") continue;
+        const auto bytes = double(entry.file_size());
+        all += bytes;
+        if (entry.path().filename() == "model-00001-of-00003.safetensors") first = bytes;
+    }
+    // Of the first file two thirds come from the model's drive; all of the others do.
+    const double busiest_s = (first * 2 / 3 + all - first) / 3e9;
+    EXPECT_NEAR(speed({"--drives", "3,1.5", "--mirror", part.path()}), all / busiest_s,
+                1e-6 * all / busiest_s);
+    EXPECT_EQ(run({"plan", model.path(), "--drives", "3", "--mirror", full.path()}).exit_code, 2);
+    // Without --drives a given speed of a mirror counts beside what is measured.
+    const Outcome text = run({"plan", model.path(), "--mirror", full.path().string() + "@2"});
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr(" + 2.00"));
 }
 
 // Goal: options of plan are checked, and a budget that is too small says what works.
