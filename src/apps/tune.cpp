@@ -270,8 +270,8 @@ std::string to_json(const std::string& model, const Tuned& tuned, const std::str
 }
 
 Result<std::string> save(const Settings& settings, const EngineOptions& options, Tuned& tuned) {
-    TRY(tuned.file.model, Model::fingerprint(options.model_directory));
-    tuned.file.machine = this_machine(options.model_directory);
+    TRY(tuned.file.model, Model::fingerprint(options.model_directory, split_directories(settings)));
+    tuned.file.machine = this_machine(settings, options.model_directory);
     tuned.file.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     const StatePlaces places = state_places(settings, options.model_directory);
     return write_state_file(

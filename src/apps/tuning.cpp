@@ -75,15 +75,14 @@ void judge(FoundTuning& found, uint64_t model, const TuneMachine& here) {
     if (!possible) found.why = possible.error().message;
 }
 
-FoundTuning read_tuning(const std::string& path, uint64_t model,
-                        const std::string& model_directory) {
+FoundTuning read_tuning(const std::string& path, uint64_t model, const TuneMachine& here) {
     FoundTuning found{.path = path};
     const auto text = read_file(path, kTuneFileBytesMax);
     if (!text && text.error().kind == ErrorKind::not_found) return found;
     auto file = text ? parse_tune(*text, path) : tl::unexpected(text.error());
     if (file) {
         found.file = *std::move(file);
-        judge(found, model, this_machine(model_directory));
+        judge(found, model, here);
     } else {
         found.kind = FoundTuning::Kind::damaged;
         found.why = file.error().message;
@@ -93,11 +92,14 @@ FoundTuning read_tuning(const std::string& path, uint64_t model,
 
 }  // namespace
 
-TuneMachine this_machine(const std::string& model_directory) {
+TuneMachine this_machine(const Settings& settings, const std::string& model_directory) {
+    std::string drives = file_system_facts(model_directory).identity;
+    for (const std::string& directory : split_directories(settings))
+        drives += fmt::format(" + {}", file_system_facts(directory).identity);
     return {.processor = cpu_model(),
             .isa = std::string(to_string(best_kernels().isa)),
             .cores = usable_cores(),
-            .drive = file_system_facts(model_directory).identity};
+            .drive = std::move(drives)};
 }
 
 std::string tuning_summary(const TuneFile& file) {
@@ -117,12 +119,13 @@ FoundTuning find_tuning(const Settings& settings, const std::string& model_direc
     std::error_code ignored;
     if (!std::filesystem::exists(best.path, ignored) && !any_below(places.fallback)) return best;
     // What is wrong with the model is for others to say.
-    const auto model = Model::fingerprint(model_directory);
+    const auto model = Model::fingerprint(model_directory, split_directories(settings));
     if (!model) return best;
+    const TuneMachine here = this_machine(settings, model_directory);
     // One that could not be replaced may be in the first place.
     for (const std::string& path :
          state_file_paths(places.directory, places.fallback, *model, kTuneFileName)) {
-        FoundTuning found = read_tuning(path, *model, model_directory);
+        FoundTuning found = read_tuning(path, *model, here);
         if (found.kind == FoundTuning::Kind::applies) return found;
         if (best.kind == FoundTuning::Kind::none && found.kind != FoundTuning::Kind::none)
             best = std::move(found);

@@ -20,8 +20,9 @@ inline constexpr std::string_view kTuneFileName = "tune.json";
 inline constexpr std::array kTunableOptions{Opt::reader, Opt::in_flight, Opt::chunk, Opt::threads,
                                             Opt::prefetch};
 
-// This machine, with the drive of that directory.
-[[nodiscard]] TuneMachine this_machine(const std::string& model_directory);
+// This machine, with the drives of that directory and of --dir.
+[[nodiscard]] TuneMachine this_machine(const Settings& settings,
+                                       const std::string& model_directory);
 
 struct FoundTuning {
     enum class Kind : uint8_t {

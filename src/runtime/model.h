@@ -117,8 +117,10 @@ public:
     // Where the usage history of this model is, without loading weights.
     [[nodiscard]] static Result<UsagePlace> usage_place(const ModelOptions& options,
                                                         Notices& notices);
-    // Identity of the model's files, for state files, from their headers alone.
-    [[nodiscard]] static Result<uint64_t> fingerprint(const std::string& directory);
+    // Identity of the model's files, for state files, from their headers alone. Directories as in
+    // ModelOptions.
+    [[nodiscard]] static Result<uint64_t> fingerprint(
+        const std::string& directory, const std::vector<std::string>& split_directories);
     ~Model();
 
     // Goes on with these. Waits for reads under way; the cache stays as it is. Errors:

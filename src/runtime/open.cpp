@@ -369,10 +369,11 @@ Result<UsagePlace> Model::usage_place(const ModelOptions& options, Notices& noti
     return usage_place_of(options, opened);
 }
 
-Result<uint64_t> Model::fingerprint(const std::string& directory) {
+Result<uint64_t> Model::fingerprint(const std::string& directory,
+                                    const std::vector<std::string>& split_directories) {
     TRY(const std::string text, read_file(directory + "/config.json", kConfigBytesMax));
     Notices ignored;
-    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, ignored));
+    TRY(const Checkpoint checkpoint, Checkpoint::open(directory, ignored, split_directories));
     return fingerprint_of(text, checkpoint);
 }
 

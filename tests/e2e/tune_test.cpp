@@ -261,4 +261,27 @@ TEST(Tune, ResidentModelsAndWrongPlaces) {
     EXPECT_EQ(run({"tune", "--model", "/nonexistent/model"}).exit_code, 1);
 }
 
+// Goal: a model spread over directories is tuned and recognized like any other.
+// Method: a fixture of three shards, one of them in another directory; the file applies with the
+// same --dir.
+TEST(Tune, SpreadModelsToo) {
+    const TestTree tree;
+    const std::string state = tree.path("state");
+    fs::create_directory(tree.path("model"));
+    fs::create_directory(tree.path("other"));
+    for (const auto& entry : fs::directory_iterator(golden("glm_fp8"))) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with("oracle")) continue;
+        fs::copy(entry.path(),
+                 tree.path(name.starts_with("model-00002") ? "other" : "model") + "/" + name);
+    }
+    const Words where{"--model",          tree.path("model"), "--dir",
+                      tree.path("other"), "--state-dir",      state};
+    const Outcome outcome = run(with({"tune", "--seconds", "10", "--threads", "1"}, where));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Outcome known = run(with({"info", "--json"}, where));
+    ASSERT_EQ(known.exit_code, 0) << known.err;
+    EXPECT_EQ(nlohmann::json::parse(known.out)["tuning"]["state"], "applies");
+}
+
 }  // namespace colibri::e2e
