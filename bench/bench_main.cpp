@@ -44,6 +44,10 @@ constexpr std::array kSubcommands{
         "raw|reader\n"
         "            --slots-percent 10 --reader auto|uring|pread|buffered --chunk 1M\n"
         "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5"},
+    Subcommand{"convert", colibri::bench::run_convert_speed,
+               "a conversion against plain reads and writes of as many bytes:\n"
+               "            --source DIR (made when absent) --bytes 6G --experts int4-g64\n"
+               "            --directory build --threads N --pairs 9"},
     Subcommand{
         "overlap", colibri::bench::run_overlap,
         "decode along recorded routes beside its bounds, the drive and the processor alone:\n"

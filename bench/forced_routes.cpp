@@ -47,7 +47,7 @@ Result<Recording> read_recording(const std::string& path, uint32_t layers_max) {
     for (const RouteTrace::Step& step : trace.steps) layers.push_back(step.layer);
     std::sort(layers.begin(), layers.end());
     layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
-    if (layers_max != 0 && layers.size() > layers_max) layers.resize(layers_max);
+    if (layers.size() > layers_max) layers.resize(layers_max);
     Recording recording{.tokens = {},
                         .layers = uint32_t(layers.size()),
                         .experts = trace.experts,

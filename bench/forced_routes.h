@@ -13,13 +13,15 @@
 
 namespace colibri::bench {
 
+inline constexpr uint32_t kAllLayers = 100'000;
+
 // The decode steps of a recording: [token][layer with experts][slot], ids ascending.
 struct Recording {
     std::vector<std::vector<std::vector<uint32_t>>> tokens;
     uint32_t layers = 0, experts = 0, top_k = 0;
 };
 
-// `layers_max` != 0 keeps the first layers alone. Errors: io, corrupt, invalid_input for a
+// Keeps the first `layers_max` layers. Errors: io, corrupt, invalid_input for a
 // recording of less than two whole tokens.
 [[nodiscard]] Result<Recording> read_recording(const std::string& path, uint32_t layers_max);
 

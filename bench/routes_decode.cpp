@@ -39,7 +39,7 @@ Status run_routes_decode(Options options) {
     const std::string routes = options.text("routes", "");
     const std::string given = options.text("model", "");
     const std::string parent = options.text("directory", "build");
-    TRY(const uint32_t layers, options.count("layers", 0));
+    TRY(const uint32_t layers, options.count("layers", kAllLayers));
     TRY(const uint64_t expert_bytes, options.bytes("expert", kMiB));
     TRY(const uint64_t ram_bytes, options.bytes("ram", kGiB));
     TRY(const uint32_t recall_percent, options.count("recall", 70));
