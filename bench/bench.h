@@ -61,6 +61,7 @@ private:
 [[nodiscard]] Status run_resident_decode(Options options);
 [[nodiscard]] Status run_routes_decode(Options options);
 [[nodiscard]] Status run_disk_stream(Options options);
+[[nodiscard]] Status run_recall(Options options);
 [[nodiscard]] Status run_convert_speed(Options options);
 [[nodiscard]] Status run_overlap(Options options);
 [[nodiscard]] Status run_streamed_prefill(Options options);

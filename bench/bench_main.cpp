@@ -44,6 +44,9 @@ constexpr std::array kSubcommands{
         "raw|reader\n"
         "            --slots-percent 10 --reader auto|uring|pread|buffered --chunk 1M\n"
         "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5"},
+    Subcommand{"recall", colibri::bench::run_recall,
+               "experts that the next layer's router names beforehand: --ids FILE of token ids\n"
+               "            --model DIR --ram 40M"},
     Subcommand{"convert", colibri::bench::run_convert_speed,
                "a conversion against plain reads and writes of as many bytes:\n"
                "            --source DIR (made when absent) --bytes 6G --experts int4-g64\n"

@@ -1,0 +1,74 @@
+// How many of a decode step's experts the router of their layer names beforehand, from the state
+// before the previous layer's experts have run.
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/units.h"
+#include "bench/bench.h"
+#include "platform/file.h"
+#include "runtime/model.h"
+
+namespace colibri::bench {
+
+namespace {
+
+constexpr uint64_t kIdsBytesMax = 16 * kMiB;
+
+struct Counts {
+    uint64_t guessed = 0, chosen = 0, right = 0;
+};
+
+Result<std::vector<int32_t>> read_ids(const std::string& path) {
+    TRY(const std::string text, read_file(path, kIdsBytesMax));
+    std::istringstream words(text);
+    std::vector<int32_t> ids;
+    for (int32_t id = 0; words >> id;) ids.push_back(id);
+    if (ids.size() >= 2) return ids;
+    return fail(ErrorKind::invalid_input, "--ids " + path + ": two token ids at least");
+}
+
+}  // namespace
+
+Status run_recall(Options options) {
+    const std::string directory = options.text("model", "models/nano");
+    const std::string path = options.text("ids", "");
+    TRY(const uint64_t ram_bytes, options.bytes("ram", 40 * kMiB));
+    TRY_STATUS(options.unknown());
+    TRY(const std::vector<int32_t> ids, read_ids(path));
+    Notices notices;
+    TRY(const auto model,
+        Model::open(
+            {.directory = directory, .ram_budget_bytes = ram_bytes, .prefetch = PrefetchMode::on},
+            notices));
+    std::map<uint32_t, std::vector<uint32_t>> guesses;  // by layer
+    Counts counts;
+    ForwardOptions forward{.logits = LogitRows::none};
+    forward.force_routes = [&](const RoutedSlice& routes, uint32_t* chosen, float*) {
+        std::vector<uint32_t> list(chosen, chosen + routes.top_k);
+        if (routes.guess) {
+            guesses[routes.layer] = std::move(list);
+            return;
+        }
+        const auto guess = guesses.find(routes.layer);
+        if (guess == guesses.end()) return;
+        for (const uint32_t id : list)
+            counts.right += uint64_t(std::count(guess->second.begin(), guess->second.end(), id));
+        counts.guessed += guess->second.size();
+        counts.chosen += list.size();
+        guesses.erase(guess);
+    };
+    SequenceState state = model->new_state();
+    for (const int32_t id : ids) TRY_STATUS(model->forward(state, {&id, 1}, forward));
+    JsonLine line("recall");
+    line.add("model", directory)
+        .add("tokens", uint64_t(ids.size()))
+        .add("guessed", counts.guessed)
+        .add("chosen", counts.chosen)
+        .add("recall", double(counts.right) / double(std::max<uint64_t>(1, counts.chosen)))
+        .print();
+    return {};
+}
+
+}  // namespace colibri::bench
