@@ -249,6 +249,34 @@ TEST(Precedence, IsCommandLineEnvironmentFileDefault) {
     }
 }
 
+// Goal: what was tuned is weaker than everything that anybody has said, also when that is "auto",
+// and stronger than a default; it is checked like any value. Method: one option from each source,
+// then the same value tuned for all of them.
+TEST(Precedence, TunedValuesAreJustAboveDefaults) {
+    const TemporaryFile file("chunk = 2M\n");
+    auto result =
+        parse({"run", "--reader", "auto", "--config", file.path()}, {{"COLI_IN_FLIGHT", "4M"}});
+    ASSERT_TRUE(result) << result.error().message;
+    Settings& settings = result->settings;
+    const std::vector<std::pair<Opt, std::string>> tuned{{Opt::reader, "pread"},
+                                                         {Opt::in_flight, "48M"},
+                                                         {Opt::chunk, "4M"},
+                                                         {Opt::threads, "7"},
+                                                         {Opt::prefetch, "off"}};
+    for (const auto& [option, value] : tuned)
+        ASSERT_TRUE(apply_source(settings, spec_of(option), value, Source::tuned, "tune.json"));
+    EXPECT_EQ(settings.text(Opt::reader), "auto");
+    EXPECT_EQ(settings.count(Opt::in_flight), 4U << 20);
+    EXPECT_EQ(settings.count(Opt::chunk), 2U << 20);
+    EXPECT_EQ(settings.count(Opt::threads), 7U);
+    EXPECT_EQ(settings.at(Opt::threads).origin, "tune.json");
+    EXPECT_EQ(settings.text(Opt::prefetch), "off");
+    const auto refused =
+        apply_source(settings, spec_of(Opt::threads), "none", Source::tuned, "tune.json");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("tune.json: 'none'"));
+}
+
 // Goal: settings shared by all commands may hold options that this one does not have; they are
 // checked all the same. Method: a temperature in the environment of `info`, right and wrong.
 TEST(Precedence, SharedSettingsMayBeOfOtherCommands) {
