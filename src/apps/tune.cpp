@@ -182,7 +182,7 @@ Result<Tuned> measure(Engine& engine, const Settings& settings, uint64_t begin_u
     };
     show("warming up");
     const TuneSetting defaults(tuned.knobs.size(), 0);
-    TRY_STATUS(laps.prepare(std::min(kLapMax_s, kLapShare * std::max(left(), 0.0)),
+    TRY_STATUS(laps.prepare(std::min(kLapMax_s, kLapShare * std::max(left(), 0.0)), left(),
                             expected.hit_rate, tunables_of(settings, tuned.knobs, defaults)));
     const StepReads step = step_reads(engine.spec(), plan);
     const TuneBench bench{.lap =
@@ -311,10 +311,11 @@ int tune_command(const Invocation& invocation, const Console& console) {
     for (const uint32_t count : other_threads(settings))
         options->threads = std::max(options->threads, count);
     warn_when_busy(console);
-    CancelToken cancel;
-    const InterruptScope interrupts(cancel);
     const auto engine = open_engine(*options, console);
     if (!engine) return failed(console, engine.error());
+    // Until here Ctrl-C simply ends the program.
+    CancelToken cancel;
+    const InterruptScope interrupts(cancel);
     auto tuned = measure(**engine, settings, begin_us, cancel, console);
     if (!tuned)
         return tuned.error().kind == ErrorKind::cancelled ? stopped(console)

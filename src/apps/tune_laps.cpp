@@ -61,6 +61,8 @@ constexpr std::string_view kTexts[] = {
     "revenue DESC LIMIT 10;\nDer schnelle Zug nach Hamburg hat heute leider zwanzig Minuten "
     "Verspätung. Le petit déjeuner est servi de sept heures à dix heures."};
 
+constexpr double kTokensWorthTuning = 12;
+
 int32_t most_probable(std::span<const float> logits) {
     return int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
@@ -142,6 +144,9 @@ Status TuneLaps::size_laps(double lap_s, const Tunables& tunables) {
             tokens_per_text_ = std::max(1U, uint32_t(double(tokens_per_text_) * factor));
         } else if (took_s >= kShortLap * lap_s || tokens_per_text_ == most) {
             return {};
+        } else if (texts_used_ < texts_.size()) {
+            // The first tokens were slow: everything was read for the first time.
+            texts_used_ = uint32_t(texts_.size());
         } else {
             const double wished =
                 std::ceil(double(tokens_per_text_) * std::clamp(factor, 1.25, kGrowthMax));
@@ -151,7 +156,13 @@ Status TuneLaps::size_laps(double lap_s, const Tunables& tunables) {
     return {};
 }
 
-Status TuneLaps::prepare(double lap_s, double expected_hit_rate, const Tunables& tunables) {
+Status TuneLaps::prepare(double lap_s, double left_s, double expected_hit_rate,
+                         const Tunables& tunables) {
+    const auto all = uint32_t(texts_.size());
+    texts_used_ = 1;
+    TRY(const double token_s, timed(tunables));
+    if (kTokensWorthTuning * token_s > left_s) return {};
+    texts_used_ = std::clamp(uint32_t(lap_s / token_s), 1U, all);
     TRY_STATUS(size_laps(lap_s, tunables));
     TRY_STATUS(timed(tunables));
     if (1 - hit_rate_ >= kMissesMin * (1 - expected_hit_rate)) return {};

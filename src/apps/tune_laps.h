@@ -28,8 +28,10 @@ public:
 
     // Finds a length of laps that takes about `lap_s`, and whether the cache must be emptied before
     // each: where a lap is so short that it would find its own experts in memory, though a real
-    // conversation (of `expected_hit_rate`) would not. Errors: as lap().
-    [[nodiscard]] Status prepare(double lap_s, double expected_hit_rate, const Tunables& tunables);
+    // conversation (of `expected_hit_rate`) would not. When a dozen tokens take longer than
+    // `left_s`, laps are single tokens. Errors: as lap().
+    [[nodiscard]] Status prepare(double lap_s, double left_s, double expected_hit_rate,
+                                 const Tunables& tunables);
 
     [[nodiscard]] Result<TuneLap> lap(const Tunables& tunables);
 
