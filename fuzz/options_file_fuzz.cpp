@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
         for (const OptionSpec& option : option_table()) {
             if (option.name != entry.key) continue;
             const auto set = apply_source(settings, option, entry.value, Source::file, entry.where);
-            if (set != (settings.at(option.id).source == Source::file)) __builtin_trap();
+            if (set.has_value() != (settings.at(option.id).source == Source::file))
+                __builtin_trap();
         }
     }
     return 0;
