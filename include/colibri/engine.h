@@ -6,6 +6,7 @@
 // one process. A Session must not outlive its Engine.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,11 +22,13 @@
 
 namespace colibri {
 
-class Model;         // runtime/model.h, for tools that look inside
-class Tokenizer;     // text/tokenizer.h
-struct ChatMessage;  // text/chat.h
-struct MemoryPlan;   // load/plan.h
-struct ModelSpec;    // model/spec.h
+struct CacheSize;      // runtime/model.h
+class Model;           // runtime/model.h, for tools that look inside
+class Tokenizer;       // text/tokenizer.h
+struct ChatMessage;    // text/chat.h
+struct MemoryPlan;     // load/plan.h
+struct ModelSpec;      // model/spec.h
+struct StorageReport;  // store/storage_health.h
 
 enum class CachePolicy : uint8_t {
     frequency,  // experts that are used often and lately stay, every layer has its share
@@ -99,6 +102,30 @@ enum class FinishReason : uint8_t {
     loop,         // GenerateOptions::loop_guard
 };
 
+// What somebody asks of an engine that is at work. May be called from any thread, also from a
+// signal handler.
+class MemoryRequests {
+public:
+    // Half of the expert cache is to be given up, and half of the rest with the next call.
+    void halve() { pending_.fetch_add(1); }
+    // It is to be as large as planned again.
+    void restore() { pending_.store(kRestore); }
+
+    struct Taken {
+        bool restore = false;  // comes before the halvings
+        uint32_t halvings = 0;
+    };
+    // What was asked since the last call.
+    [[nodiscard]] Taken take() {
+        const uint32_t pending = pending_.exchange(0);
+        return {.restore = pending >= kRestore, .halvings = pending % kRestore};
+    }
+
+private:
+    static constexpr uint32_t kRestore = 1U << 16;
+    std::atomic<uint32_t> pending_{0};
+};
+
 struct GenerateOptions {
     SamplingOptions sampling;
     uint32_t max_tokens = 0;  // 0: up to the context
@@ -108,8 +135,13 @@ struct GenerateOptions {
     // Tokens that the answer may go in circles (decode/loop_guard.h); 0: for ever.
     uint32_t loop_guard = 0;
     const CancelToken* cancel = nullptr;
+    // Looked at before each layer; what is done about it is a notice.
+    MemoryRequests* memory = nullptr;
     // Prompt rows read so far; called between layers and slices of a long prefill.
     std::function<void(uint32_t done_rows, uint32_t total_rows)> on_prefill;
+    // A line for the user as soon as it comes up, between layers: Engine::take_notices() does not
+    // have it then.
+    std::function<void(const std::string& line)> on_notice;
     // Whole characters only. `reasoning`: between the model's thinking tags. Tags themselves and
     // control tokens are not shown.
     std::function<void(std::string_view text, bool reasoning)> on_text;
@@ -158,9 +190,10 @@ public:
 
     // Continues from the longest common prefix of `prompt` and what the state holds, then samples.
     // The state afterwards holds prompt and answer. Errors: invalid_input (empty prompt, a stop
-    // string that is none), out_of_budget (prompt longer than the
-    // context: need, limit, option to raise), io/corrupt from the store; the session stays usable
-    // after an error. Cancellation is not an error: finish = cancelled.
+    // string that is none), out_of_budget (prompt longer than the context: need, limit, option to
+    // raise), io/corrupt from the store, corrupt for a file of the model that was cut or written to
+    // since it was opened; the session stays usable after an error. Cancellation is not an error:
+    // finish = cancelled.
     [[nodiscard]] Result<Generation> generate(const Prompt& prompt, const GenerateOptions& options);
     void reset();
     [[nodiscard]] uint32_t length() const;  // positions in the state
@@ -200,6 +233,16 @@ public:
     [[nodiscard]] const Tokenizer* tokenizer()
         const;  // null when none was required and none is there
     [[nodiscard]] Model& model();
+    // Whether the drives with the model's files answer. Changes come as notices.
+    [[nodiscard]] StorageReport storage() const;
+    // The expert cache as it is now, and made smaller or larger within what was planned: to what a
+    // memory budget (of everything, as ram_budget_bytes) allows, or by half, or back. The memory of
+    // slots that go is given back to the system; no answer changes. A budget below the smallest
+    // that works gives the smallest, with a notice.
+    [[nodiscard]] CacheSize cache_size() const;
+    void shrink_memory(uint64_t budget_bytes);
+    void halve_cache();
+    void restore_cache();
     // What has come up since the last call and is worth a line to the user.
     [[nodiscard]] std::vector<std::string> take_notices();
     // Sampling that generation_config.json recommends, over SamplingOptions' defaults.

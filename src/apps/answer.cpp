@@ -14,6 +14,16 @@ void AnswerView::attach(GenerateOptions& options) {
         progress_.show(fmt::format("reading the prompt: {} of {} tokens", done, total));
     };
     options.on_text = [this](std::string_view text, bool reasoning) { on_text(text, reasoning); };
+    options.on_notice = [this](const std::string& line) { on_notice(line); };
+}
+
+// On a terminal that shows both streams the line gets one of its own.
+void AnswerView::on_notice(const std::string& line) {
+    progress_.clear();
+    const bool within_answer = console_.out.is_terminal() && !console_.out.at_line_start();
+    if (!console_.err.at_line_start() || (within_answer && console_.err.is_terminal()))
+        console_.err.write("\n");
+    console_.note(line);
 }
 
 void AnswerView::on_text(std::string_view text, bool reasoning) {

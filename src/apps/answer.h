@@ -23,6 +23,7 @@ public:
 
 private:
     void on_text(std::string_view text, bool reasoning);
+    void on_notice(const std::string& line);
 
     const Console& console_;
     CancelToken& cancel_;

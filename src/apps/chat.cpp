@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "load/plan.h"
 #include "platform/machine.h"
+#include "store/storage_health.h"
 #include "text/chat.h"
 
 namespace colibri {
@@ -92,18 +93,33 @@ private:
         session_.reset();
     }
 
+    // "ok", or what is wrong where.
+    std::string storage() const {
+        const StorageReport report = engine_.storage();
+        std::string text(to_string(report.state));
+        for (const StoragePlace& place : report.places)
+            if (place.state != StorageState::ok)
+                text += fmt::format(", {} {} ({} errors)", place.directory, to_string(place.state),
+                                    place.errors);
+        return text;
+    }
+
     std::string statistics() const {
         const StoreCounters counters = engine_.model().store_counters();
         const MemoryPlan& plan = engine_.plan();
+        const CacheSize cache = engine_.cache_size();
         const uint64_t asked = counters.hits + counters.misses;
         return fmt::format(
             "context   {} of {} positions, {} turns\n"
             "tokens    {} generated\n"
-            "experts   {} of {} in memory, hits {:.0f} %, {} read, waited {:.1f} s\n"
+            "experts   {} of {} in memory, {} of {} slots, hits {:.0f} %, {} read, waited {:.1f} "
+            "s\n"
+            "storage   {}\n"
             "memory    {} at most so far, {} planned\n",
             session_.length(), session_.context(), turns_, generated_, counters.resident,
-            plan.expert_count, asked == 0 ? 0.0 : 100.0 * double(counters.hits) / double(asked),
-            format_bytes(counters.read_bytes), double(counters.wait_us) / 1e6,
+            plan.expert_count, cache.slots, cache.planned_slots,
+            asked == 0 ? 0.0 : 100.0 * double(counters.hits) / double(asked),
+            format_bytes(counters.read_bytes), double(counters.wait_us) / 1e6, storage(),
             format_bytes(peak_resident_bytes()), format_bytes(plan.total_bytes));
     }
 
@@ -196,8 +212,11 @@ int chat_command(const Invocation& invocation, const Console& console) {
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::chat, options.error());
     use_history(settings, *options);
+    MemoryRequests memory;
+    const MemorySignals memory_signals(memory);
     auto limits = answer_limits(settings);
     if (!limits) return misused(console, Command::chat, limits.error());
+    limits->memory = &memory;
     const auto engine = open_engine(*std::move(options), console);
     if (!engine) return failed(console, engine.error());
     auto session = (*engine)->new_session();

@@ -17,6 +17,19 @@ public:
     [[nodiscard]] static int presses();
 };
 
+class MemoryRequests;  // colibri/engine.h
+
+// While alive, SIGUSR1 asks for half of the expert cache and SIGUSR2 for its planned size;
+// afterwards they are ignored: one that comes late must not end a program that has just finished.
+// One at a time. System calls that wait go on waiting.
+class MemorySignals {
+public:
+    explicit MemorySignals(MemoryRequests& requests);
+    ~MemorySignals();
+    MemorySignals(const MemorySignals&) = delete;
+    MemorySignals& operator=(const MemorySignals&) = delete;
+};
+
 // From now on a closed pipe shows as a failed write.
 void ignore_broken_pipes();
 

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "load/plan.h"
 #include "platform/machine.h"
+#include "store/storage_health.h"
 #include "text/chat.h"
 
 namespace colibri {
@@ -53,6 +54,15 @@ double shortest(float value) {
     return std::stod(fmt::format("{}", value));
 }
 
+nlohmann::ordered_json storage_json(const StorageReport& storage) {
+    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+    for (const StoragePlace& place : storage.places)
+        places.push_back({{"directory", place.directory},
+                          {"state", to_string(place.state)},
+                          {"errors", place.errors}});
+    return {{"state", to_string(storage.state)}, {"places", std::move(places)}};
+}
+
 nlohmann::ordered_json json_report(const Generation& generation, const Engine& engine,
                                    const Settings& settings, const SamplingOptions& sampling,
                                    const std::string& model) {
@@ -83,6 +93,9 @@ nlohmann::ordered_json json_report(const Generation& generation, const Engine& e
                        {"wait_share", wait_share(stats)},
                        {"planned_bytes", engine.plan().total_bytes},
                        {"peak_resident_bytes", peak_resident_bytes()}};
+    const CacheSize cache = engine.cache_size();
+    report["cache"] = {{"slots", cache.slots}, {"planned_slots", cache.planned_slots}};
+    report["storage"] = storage_json(engine.storage());
     report["model"] = {{"directory", model}, {"engine", engine.start_line()}};
     report["options"] = {{"temperature", shortest(sampling.temperature)},
                          {"top_p", shortest(sampling.top_p)},
@@ -144,8 +157,11 @@ int run_command(const Invocation& invocation, const Console& console) {
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::run, options.error());
     use_history(settings, *options);
+    MemoryRequests memory;
+    const MemorySignals memory_signals(memory);
     auto limits = answer_limits(settings);
     if (!limits) return misused(console, Command::run, limits.error());
+    limits->memory = &memory;
     const auto text = prompt_text(invocation);
     if (!text)
         return text.error().kind == ErrorKind::invalid_input

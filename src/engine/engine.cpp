@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <iterator>
 
+#include "base/units.h"
 #include "decode/sampler.h"
 #include "engine/engine_impl.h"
 #include "text/encode_prompt.h"
@@ -103,6 +105,32 @@ Result<MemoryPlan> Engine::plan_only(const EngineOptions& options, Notices& noti
     return Model::plan_only(model, notices);
 }
 
+// A drive that fails again after it had come back is worth another line: its events are not among
+// the notices that are said once.
+std::vector<std::string> Engine::Impl::take_notices() {
+    std::vector<std::string> all = notices.take();
+    all.insert(all.end(), std::make_move_iterator(lines.begin()),
+               std::make_move_iterator(lines.end()));
+    lines.clear();
+    for (StorageEvent& event : model->store().take_storage_events())
+        all.push_back(std::move(event.text));
+    return all;
+}
+
+void Engine::Impl::serve(MemoryRequests& requests) {
+    auto [restore, halvings] = requests.take();
+    if (!restore && halvings == 0) return;
+    if (restore) model->restore_cache();
+    for (; halvings > 0 && !model->cache_size().is_smallest(); --halvings) model->halve_cache();
+    const CacheSize size = model->cache_size();
+    lines.push_back(fmt::format("the expert cache has {} of {} slots now, {} of {}{}", size.slots,
+                                size.planned_slots, format_bytes(size.bytes),
+                                format_bytes(size.planned_bytes),
+                                size.slots == size.planned_slots ? ", all that were planned"
+                                : size.is_smallest()             ? ", the fewest that work"
+                                                                 : ""));
+}
+
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
@@ -118,8 +146,29 @@ const Tokenizer* Engine::tokenizer() const {
 Model& Engine::model() {
     return *impl_->model;
 }
+CacheSize Engine::cache_size() const {
+    return impl_->model->cache_size();
+}
+void Engine::shrink_memory(uint64_t budget_bytes) {
+    impl_->model->resize_cache(budget_bytes);
+    const CacheSize size = impl_->model->cache_size();
+    if (budget_bytes < size.smallest_total_bytes)
+        impl_->lines.push_back(fmt::format(
+            "a memory budget of {} is less than the smallest that works now, {}: the "
+            "expert cache has {} slots, the fewest that work",
+            format_bytes(budget_bytes), format_bytes(size.smallest_total_bytes), size.slots));
+}
+void Engine::halve_cache() {
+    impl_->model->halve_cache();
+}
+void Engine::restore_cache() {
+    impl_->model->restore_cache();
+}
+StorageReport Engine::storage() const {
+    return impl_->model->store().storage();
+}
 std::vector<std::string> Engine::take_notices() {
-    return impl_->notices.take();
+    return impl_->take_notices();
 }
 bool Engine::has_chat_template() const {
     return impl_->files.chat_template.has_value();

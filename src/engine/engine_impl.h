@@ -17,6 +17,11 @@ struct Engine::Impl {
     EndTokens end_tokens;
     Notices notices;  // since open()
     std::optional<ThinkTags> think_tags;
+
+    std::vector<std::string> lines;  // that may be said more than once
+
+    [[nodiscard]] std::vector<std::string> take_notices();
+    void serve(MemoryRequests& requests);
 };
 
 }  // namespace colibri

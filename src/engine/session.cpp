@@ -27,6 +27,11 @@ uint32_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>
     return uint32_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
+void tell(Engine::Impl& engine, const GenerateOptions& options) {
+    if (!options.on_notice) return;
+    for (const std::string& line : engine.take_notices()) options.on_notice(line);
+}
+
 // Runs tokens after the state and keeps the last row's logits.
 Status advance(Session::Impl& s, std::span<const int32_t> tokens, const GenerateOptions& options,
                uint32_t reused, uint32_t prompt_rows) {
@@ -35,6 +40,10 @@ Status advance(Session::Impl& s, std::span<const int32_t> tokens, const Generate
     forward.on_logits = [&](uint32_t, std::span<const float> row) -> Status {
         s.logits.assign(row.begin(), row.end());
         return {};
+    };
+    forward.between_layers = [&] {
+        if (options.memory != nullptr) s.engine.serve(*options.memory);
+        tell(s.engine, options);
     };
     if (options.on_prefill && prompt_rows != 0)
         forward.on_progress = [&](uint32_t done, uint32_t) {
@@ -133,6 +142,7 @@ Result<Generation> Session::generate(const Prompt& prompt, const GenerateOptions
                         "most {}) or shorten the prompt",
                         prompt_rows, s.state.capacity(), s.engine.model->spec().context_max));
     TRY(StopMatcher stops, StopMatcher::create(options.stop_strings));
+    TRY_STATUS(s.engine.model->check_files(s.engine.notices));
     const uint64_t begin_us = now_us();
     const StoreCounters before = s.engine.model->store_counters();
     // The last prompt token is run again even when it is in the state: its logits are needed.

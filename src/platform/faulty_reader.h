@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,14 +32,15 @@ struct RequestFault {
     uint64_t begin = 0;          // applies to requests that touch [begin, end) of it
     uint64_t end = UINT64_MAX;
     uint32_t times = UINT32_MAX;  // how many requests it hits
-    uint32_t one_in = 1;          // hits one request in so many, drawn
+    uint32_t one_in = 1;          // hits one request in so many: drawn for each attempt at a place
     std::chrono::microseconds pause{0};
 };
 
-// Faults and what they did; thread-safe, shared by the readers made with it.
+// Faults and what they did; thread-safe, shared by the readers made with it. What happens to the
+// n-th request for a place in a file follows from the seed, whatever the order of requests.
 class RequestFaults {
 public:
-    explicit RequestFaults(uint64_t seed = 1) : rng_(seed) {}
+    explicit RequestFaults(uint64_t seed = 1) : seed_(seed) {}
     void add(const RequestFault& fault) {
         const std::lock_guard lock(mutex_);
         faults_.push_back(fault);
@@ -54,13 +56,15 @@ public:
     // The first fault that applies.
     [[nodiscard]] bool pick(std::span<const ReadRange> ranges, RequestFault& picked) {
         const std::lock_guard lock(mutex_);
+        const uint64_t attempt = begin_attempt(ranges.front());
         for (RequestFault& fault : faults_) {
             const auto touches = [&](const ReadRange& range) {
                 return (fault.file == nullptr || fault.file == range.file) &&
                        range.offset < fault.end && range.offset + range.out.size() > fault.begin;
             };
             if (fault.times == 0 || std::none_of(ranges.begin(), ranges.end(), touches)) continue;
-            if (fault.one_in > 1 && rng_.below(fault.one_in) != 0) continue;
+            const auto number = uint64_t(&fault - faults_.data());
+            if (fault.one_in > 1 && Rng(attempt + number).below(fault.one_in) != 0) continue;
             --fault.times;
             ++hits_;
             picked = fault;
@@ -68,15 +72,34 @@ public:
         }
         return false;
     }
-    [[nodiscard]] uint64_t draw(uint64_t below) {
+    // For the request that was picked last at this place.
+    [[nodiscard]] Rng dice(const ReadRange& first) {
         const std::lock_guard lock(mutex_);
-        return rng_.below(below);
+        return Rng(~attempt_of(first));
     }
 
 private:
+    using Place = std::pair<std::string, uint64_t>;
+    static Place place_of(const ReadRange& range) {
+        const std::string& path = range.file->path();
+        return {path.substr(path.rfind('/') + 1), range.offset};
+    }
+    // A number that stands for this attempt at this place.
+    uint64_t begin_attempt(const ReadRange& first) {
+        ++attempts_[place_of(first)];
+        return attempt_of(first);
+    }
+    uint64_t attempt_of(const ReadRange& first) {
+        const Place place = place_of(first);
+        uint64_t number = seed_;
+        for (const char letter : place.first) number = Rng(number + uint8_t(letter)).next();
+        return Rng(Rng(number + place.second).next() + attempts_[place]).next();
+    }
+
     std::mutex mutex_;
-    Rng rng_;
+    const uint64_t seed_;
     std::vector<RequestFault> faults_;
+    std::map<Place, uint64_t> attempts_;
     uint64_t hits_ = 0;
 };
 
@@ -161,9 +184,10 @@ private:
     }
 
     void flip(std::span<const ReadRange> ranges) {
-        const ReadRange& range = ranges[faults_->draw(ranges.size())];
+        Rng dice = faults_->dice(ranges.front());
+        const ReadRange& range = ranges[dice.below(ranges.size())];
         if (range.out.empty()) return;
-        range.out[faults_->draw(range.out.size())] ^= std::byte(1U << faults_->draw(8));
+        range.out[dice.below(range.out.size())] ^= std::byte(1U << dice.below(8));
     }
 
     void deliver_late() {

@@ -94,12 +94,52 @@ Result<std::shared_ptr<const File>> File::open(const std::string& path) {
                     fmt::format("{}: found a {}, expected a regular file", path,
                                 S_ISDIR(facts.st_mode) ? "directory" : "pipe, socket or device"));
     file->size_bytes_ = uint64_t(facts.st_size);
+    file->device_ = facts.st_dev;
+    file->inode_ = facts.st_ino;
+    file->written_s_ = facts.st_mtim.tv_sec;
+    file->written_ns_ = facts.st_mtim.tv_nsec;
     return std::shared_ptr<const File>(std::move(file));
 }
 
 File::~File() {
     if (direct_descriptor_ >= 0) (void)::close(direct_descriptor_);
     if (descriptor_ >= 0) (void)::close(descriptor_);
+}
+
+FileChange File::change() const {
+    struct stat facts{};
+    if (::fstat(descriptor_, &facts) != 0) return FileChange::none;
+    if (uint64_t(facts.st_size) < size_bytes_) return FileChange::truncated;
+    if (uint64_t(facts.st_size) != size_bytes_ || facts.st_mtim.tv_sec != written_s_ ||
+        facts.st_mtim.tv_nsec != written_ns_)
+        return FileChange::rewritten;
+    if (::stat(path_.c_str(), &facts) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? FileChange::missing : FileChange::none;
+    return uint64_t(facts.st_dev) == device_ && facts.st_ino == inode_ ? FileChange::none
+                                                                       : FileChange::replaced;
+}
+
+Status File::check_unchanged() const {
+    switch (change()) {
+        case FileChange::none:
+        case FileChange::missing:
+        case FileChange::replaced: return {};
+        case FileChange::truncated: {
+            struct stat facts{};
+            (void)::fstat(descriptor_, &facts);
+            return fail(ErrorKind::corrupt,
+                        fmt::format("{}: the file was cut while it was in use: found {} bytes, "
+                                    "expected {}; restore it, then restart",
+                                    path_, facts.st_size, size_bytes_));
+        }
+        case FileChange::rewritten:
+            return fail(ErrorKind::corrupt,
+                        fmt::format("{}: the file was written to while it was in use, so that what "
+                                    "was read may be old bytes and new ones mixed; restart when "
+                                    "the file is as it should be",
+                                    path_));
+    }
+    return {};
 }
 
 int File::direct_descriptor() const {

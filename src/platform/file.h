@@ -13,6 +13,15 @@
 
 namespace colibri {
 
+// What has become of a file since it was opened.
+enum class FileChange : uint8_t {
+    none,
+    missing,    // no file has its path any more; what is open has the old bytes
+    replaced,   // another file has its path; what is open has the old bytes
+    truncated,  // it is shorter than it was
+    rewritten,  // it was written to: what is read may be old bytes or new ones
+};
+
 // A file open for reading. Thread-safe: reads are positioned and keep no cursor.
 class File {
 public:
@@ -25,6 +34,12 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }  // at open
     [[nodiscard]] int descriptor() const { return descriptor_; }
+
+    // Compares the file with what it was at open: inode, size, time of the last write. Three system
+    // calls at most; a path that cannot be looked at counts as unchanged.
+    [[nodiscard]] FileChange change() const;
+    // Errors: corrupt when the file was truncated or rewritten, saying so and what to do.
+    [[nodiscard]] Status check_unchanged() const;
 
     // For reads of whole blocks past the page cache: the same file, opened again with O_DIRECT and
     // tried with one block on the first call. -1 when the file system refuses such reads.
@@ -44,6 +59,8 @@ private:
     File() = default;
     std::string path_;
     uint64_t size_bytes_ = 0;
+    uint64_t device_ = 0, inode_ = 0;
+    int64_t written_s_ = 0, written_ns_ = 0;  // at open
     int descriptor_ = -1;
     mutable std::once_flag direct_once_;
     mutable int direct_descriptor_ = -1;

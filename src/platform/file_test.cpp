@@ -6,7 +6,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "platform/read_loop.h"
@@ -167,4 +170,47 @@ TEST(ReadFully, ReportsTheSecondEioAndTheEnd) {
 }
 
 }  // namespace
+// Goal: what somebody does to an open file is seen, and told apart.
+// Method: each change to a fresh file; what is open keeps the old bytes unless it was written to.
+TEST(File, SeesWhatBecameOfIt) {
+    const TestTree tree;
+    namespace fs = std::filesystem;
+    const auto fresh = [&] {
+        tree.write("file", "some bytes");
+        // The clock of file times may tick only every few milliseconds.
+        fs::last_write_time(tree.path("file"),
+                            fs::file_time_type::clock::now() - std::chrono::hours(1));
+        return File::open(tree.path("file")).value();
+    };
+    auto file = fresh();
+    EXPECT_EQ(file->change(), FileChange::none);
+    EXPECT_TRUE(file->check_unchanged());
+    fs::resize_file(tree.path("file"), 3);
+    EXPECT_EQ(file->change(), FileChange::truncated);
+    const Status cut = file->check_unchanged();
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().kind, ErrorKind::corrupt);
+    EXPECT_NE(cut.error().message.find(tree.path("file") + ": "), std::string::npos);
+    EXPECT_NE(cut.error().message.find("found 3 bytes, expected 10"), std::string::npos);
+
+    file = fresh();
+    std::ofstream(tree.path("file"), std::ios::in | std::ios::out) << "SOME";
+    EXPECT_EQ(file->change(), FileChange::rewritten);
+    EXPECT_FALSE(file->check_unchanged());
+
+    file = fresh();
+    tree.write("other", "more bytes");
+    fs::rename(tree.path("other"), tree.path("file"));
+    EXPECT_EQ(file->change(), FileChange::replaced);
+    EXPECT_TRUE(file->check_unchanged());
+    std::string bytes(10, ' ');
+    ASSERT_TRUE(file->read_at(0, std::as_writable_bytes(std::span(bytes))));
+    EXPECT_EQ(bytes, "some bytes");
+
+    file = fresh();
+    fs::remove(tree.path("file"));
+    EXPECT_EQ(file->change(), FileChange::missing);
+    EXPECT_TRUE(file->check_unchanged());
+}
+
 }  // namespace colibri

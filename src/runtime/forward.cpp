@@ -357,6 +357,7 @@ Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, u
     for (uint32_t i = 0; i < spec.layers.size(); ++i) {
         if (is_cancelled(options_.cancel))
             return fail(ErrorKind::cancelled, "the request was cancelled");
+        if (options_.between_layers) options_.between_layers();
         if (options_.trace != nullptr) {
             auto& hidden = options_.trace->hidden[i];
             hidden.insert(hidden.end(), s.x, s.x + elements);

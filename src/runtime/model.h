@@ -42,6 +42,7 @@ struct ModelOptions {
     ReaderKind reader = ReaderKind::automatic;  // of experts
     // Bounds of its reads, see reader_options(); 0: its defaults.
     uint64_t in_flight_bytes = 0, chunk_bytes = 0;
+    ReadHook read_hook = {};                     // on reads of experts, for tests
     std::vector<std::string> split_directories;  // that hold some of the directory's files
     std::vector<MirrorOptions> mirrors;          // copies of the files
     PrefetchMode prefetch = PrefetchMode::automatic;
@@ -96,6 +97,8 @@ struct ForwardOptions {
     // Called likewise with [dim] hidden rows after the final norm, every row, when set.
     std::function<Status(uint32_t row, std::span<const float> hidden)> on_hidden;
     std::function<void(uint32_t done_rows, uint32_t total_rows)> on_progress;
+    // Called before each layer, when no expert is on loan and no stream is open.
+    std::function<void()> between_layers;
     // For measurements: overwrites what the router has chosen (ids ascending and unique in a row)
     // or guessed (any ids).
     std::function<void(const RoutedSlice& routes, uint32_t* ids, float* weights)> force_routes;
@@ -103,6 +106,15 @@ struct ForwardOptions {
     std::function<void(const RoutedSlice& routes)> on_routes;
     Trace* trace = nullptr;
     const CancelToken* cancel = nullptr;
+};
+
+// The expert cache as it is now. Slots of all sizes together.
+struct CacheSize {
+    uint64_t slots = 0, planned_slots = 0;
+    uint64_t bytes = 0, planned_bytes = 0;  // of these slots
+    uint64_t total_bytes = 0;               // the memory plan with so many slots
+    uint64_t smallest_total_bytes = 0;      // with as few as there can be
+    [[nodiscard]] bool is_smallest() const { return total_bytes == smallest_total_bytes; }
 };
 
 class Model {
@@ -138,11 +150,24 @@ public:
     [[nodiscard]] StoreCounters store_counters() const;
     [[nodiscard]] ExpertStore& store();
 
+    [[nodiscard]] CacheSize cache_size() const;
+    // Makes the cache as large as a memory budget allows: as planned at most, and no smaller than
+    // what any layer needs to run. Not during forward(), but from its between_layers. Slots that
+    // are being read into go a little later. No answer changes.
+    void resize_cache(uint64_t budget_bytes);
+    void halve_cache();
+    void restore_cache();
+
     [[nodiscard]] bool prefetching() const;  // at present
     [[nodiscard]] const UsageHistory& usage() const;
     // Adds what was used since the last call, over `steps` tokens, to the history, and writes it.
     // Nothing without a state directory. Errors: io; everything goes on without.
     [[nodiscard]] Status save_usage(uint64_t steps);
+
+    // Whether the files are still those that were opened; a few system calls for each. A file that
+    // was replaced or removed is a notice, its old bytes are still there. Errors: corrupt for one
+    // that was truncated or written to: experts in memory may be of either version.
+    [[nodiscard]] Status check_files(Notices& notices) const;
 
     [[nodiscard]] SequenceState new_state() const;        // main layers
     [[nodiscard]] SequenceState new_draft_state() const;  // the draft layer's own rows

@@ -11,6 +11,7 @@
 #include "format/checkpoint.h"
 #include "kernels/rope_table.h"
 #include "load/bind.h"
+#include "platform/file.h"
 #include "runtime/model.h"
 #include "runtime/prefetch_control.h"
 #include "runtime/usage_file.h"
@@ -37,6 +38,7 @@ struct Model::Impl {
     ModelWeights weights;      // views into it
     bool indexers_present = true;
     bool draft_loaded = false;
+    std::vector<std::shared_ptr<const File>> files;  // of the checkpoint and its mirrors
     std::unique_ptr<ExpertStore> store;
     UsageFile usage;
     PrefetchControl prefetch{PrefetchMode::off};

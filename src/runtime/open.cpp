@@ -246,6 +246,20 @@ Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>&
     return {};
 }
 
+// The model's own directory, then the mirrors.
+StorePlaces places_of(const std::string& directory, const Checkpoint& checkpoint,
+                      const Mirrors& mirrors) {
+    StorePlaces places{.directories = {directory}, .of_file = {}};
+    places.of_file.assign(checkpoint.files().size() + mirrors.files.size(), 0);
+    for (const Mirrors::Copy& copy : mirrors.copies) {
+        for (const uint32_t number : copy.file_of)
+            if (number != Mirrors::kNoFile)
+                places.of_file[number] = uint32_t(places.directories.size());
+        places.directories.push_back(copy.directory);
+    }
+    return places;
+}
+
 Result<Opened> open_without_weights(const ModelOptions& options, Notices& notices) {
     TRY(const std::string text, read_file(options.directory + "/config.json", kConfigBytesMax));
     TRY(const Config config, Config::parse(text, options.directory + "/config.json"));
@@ -270,6 +284,8 @@ Result<Opened> open_without_weights(const ModelOptions& options, Notices& notice
         reader_options(o.reader.kind, options.in_flight_bytes, options.chunk_bytes));
     o.store = store_config(o.checkpoint, o.sizes, std::move(sources.sources), std::move(reader));
     o.store.files.insert(o.store.files.end(), o.mirrors.files.begin(), o.mirrors.files.end());
+    o.store.places = places_of(options.directory, o.checkpoint, o.mirrors);
+    o.store.reader.hook = options.read_hook;
     o.store.policy = options.policy;
     TRY(o.planned, make_plan(options, o));
     add_traffic(o.spec, o.sizes, o.store, o.planned.plan);
@@ -419,6 +435,7 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
         o.store.classes[i].slots = o.planned.slots[i];
     impl->usage = UsageFile(usage_place_of(options, o), notices);
     o.store.priors = priors_of(impl->usage.history());
+    impl->files = o.store.files;
     TRY(impl->store, ExpertStore::create(std::move(o.store)));
     if (options.warm) warm(*impl->store, impl->usage.history());
     impl->prefetch = PrefetchControl(options.prefetch);
@@ -466,6 +483,22 @@ const UsageHistory& Model::usage() const {
 }
 Status Model::save_usage(uint64_t steps) {
     return impl_->usage.save(impl_->store->take_uses(), steps);
+}
+
+Status Model::check_files(Notices& notices) const {
+    for (const auto& file : impl_->files) {
+        TRY_STATUS(file->check_unchanged());
+        const FileChange change = file->change();
+        if (change != FileChange::replaced && change != FileChange::missing) continue;
+        notices.add(
+            fmt::format("{} {}; this run goes on with the bytes that it has open, the next "
+                        "start {}",
+                        file->path(),
+                        change == FileChange::replaced ? "was replaced by another file"
+                                                       : "is gone from its directory",
+                        change == FileChange::replaced ? "will use the new ones" : "will miss it"));
+    }
+    return {};
 }
 
 SequenceState Model::new_state() const {

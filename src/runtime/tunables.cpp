@@ -42,8 +42,9 @@ Status Model::retune(const Tunables& tunables) {
         return fail(ErrorKind::invalid_input,
                     fmt::format("{} threads: the model was opened with memory for {}", threads,
                                 impl.threads_max));
-    TRY(const ReaderOptions reader,
+    TRY(ReaderOptions reader,
         reader_options(tunables.reader, tunables.in_flight_bytes, tunables.chunk_bytes));
+    reader.hook = impl.options.read_hook;
     TRY_STATUS(impl.store->use_reader(reader));
     if (threads != impl.pool->thread_count()) impl.pool = std::make_unique<ThreadPool>(threads);
     impl.prefetch.change(tunables.prefetch);

@@ -45,4 +45,6 @@ std::optional<uint32_t> BeladyPolicy::evict(uint32_t /*newcomer*/) {
 
 void BeladyPolicy::remember(uint32_t /*key*/, double /*uses_per_step*/) {}
 
+void BeladyPolicy::resize(uint32_t /*slots*/) {}
+
 }  // namespace colibri

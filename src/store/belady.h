@@ -28,6 +28,7 @@ public:
     void erase(uint32_t key) override;
     [[nodiscard]] std::optional<uint32_t> evict(uint32_t newcomer) override;
     void remember(uint32_t key, double uses_per_step) override;
+    void resize(uint32_t slots) override;
 
 private:
     // Next use, then key: the last entry is the victim.

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "platform/pages.h"
 #include "store/expert_table.h"
 #include "store/pipeline.h"
 #include "store/placement.h"
@@ -41,6 +42,7 @@ std::string name(ExpertId id) {
 struct ExpertStore::Impl {
     Impl(ExpertTable experts, const StoreConfig& config)
         : table(std::move(experts)),
+          classes(config.classes),
           placement(placement_shape(table, config.classes, config.priors),
                     policy_factory(config.policy)),
           memory_bytes(store_memory_bytes(config)),
@@ -58,20 +60,30 @@ struct ExpertStore::Impl {
     void settle();
     void process(std::vector<Pipeline::Completion>& list);
     void forward_assignments();
+    void give_back_pages();
+    [[nodiscard]] uint32_t least_slots(uint32_t slot_class) const;
     [[nodiscard]] uint32_t next_ready() const;
     [[nodiscard]] uint32_t count_ready() const;
     Error stuck();
 
     // Ring slots keep nothing for later.
-    [[nodiscard]] Pipeline::Order order_for(uint32_t expert, uint32_t slot) const {
+    [[nodiscard]] Pipeline::Order order_for(uint32_t expert, uint32_t slot) {
+        if (pageless[slot] != 0) reclaim_pages(pages_of(slot));
+        pageless[slot] = 0;
         return {.expert = expert, .slot = slots[slot], .keep = !placement.in_ring(slot)};
     }
 
+    [[nodiscard]] std::span<std::byte> pages_of(uint32_t slot) const {
+        return {slots[slot].data(), round_up(uint64_t(slots[slot].size()), kSlotAlign)};
+    }
+
     ExpertTable table;
+    std::vector<SlotClass> classes;
     Placement placement;
     uint64_t memory_bytes;
     std::vector<AlignedBuffer> buffers;       // one for each class
     std::vector<std::span<std::byte>> slots;  // by slot number, slot_bytes of the class long
+    std::vector<uint8_t> pageless;            // by slot number: its pages were given back
 
     // The open stream.
     StreamKind kind = StreamKind::decode;
@@ -109,6 +121,7 @@ Status ExpertStore::Impl::allocate(const StoreConfig& config) {
             slots.push_back(buffer->bytes().subspan(slot * stride, slot_class.slot_bytes));
         buffers.push_back(*std::move(buffer));
     }
+    pageless.assign(slots.size(), 0);
     members.reserve(table.size());
     arrived.reserve(table.size());
     orders.reserve(table.size());
@@ -177,9 +190,10 @@ void ExpertStore::Impl::end_guesses() {
 // The slots that warm() or guess() have just given out.
 void ExpertStore::Impl::request_speculative() {
     orders.clear();
-    for (const auto& [expert, slot] : placement.assignments())
-        orders.push_back(
-            {.expert = expert, .slot = slots[slot], .keep = true, .speculative = true});
+    for (const auto& [expert, slot] : placement.assignments()) {
+        orders.push_back(order_for(expert, slot));
+        orders.back().keep = orders.back().speculative = true;
+    }
     placement.clear_assignments();
     if (!orders.empty()) pipeline->request(orders);
 }
@@ -196,6 +210,7 @@ void ExpertStore::Impl::end_stream() {
     } else {
         placement.close();
     }
+    give_back_pages();
     members.clear();
     cancel = nullptr;
 }
@@ -242,6 +257,21 @@ void ExpertStore::Impl::forward_assignments() {
     for (const auto& [expert, slot] : placement.assignments())
         pipeline->assign(order_for(expert, slot));
     placement.clear_assignments();
+    give_back_pages();
+}
+
+void ExpertStore::Impl::give_back_pages() {
+    if (!placement.has_retired()) return;
+    for (const uint32_t slot : placement.take_retired()) {
+        release_pages(pages_of(slot));
+        pageless[slot] = 1;
+    }
+}
+
+// A class whose ring moves nothing on must keep a slot for each of its experts.
+uint32_t ExpertStore::Impl::least_slots(uint32_t slot_class) const {
+    const SlotClass& own = classes[slot_class];
+    return own.ring_slots < 2 ? own.slots : std::min(own.slots, kCacheSlotsMin);
 }
 
 uint32_t ExpertStore::Impl::next_ready() const {
@@ -407,6 +437,26 @@ void ExpertStore::forget() {
     impl_->settle();
     for (uint32_t expert = 0; expert < impl_->table.size(); ++expert)
         impl_->placement.cancel(expert);
+    impl_->give_back_pages();
+}
+
+void ExpertStore::resize(std::span<const uint32_t> slots) {
+    CHECK(slots.size() == impl_->classes.size());
+    impl_->take_completions();
+    for (uint32_t i = 0; i < slots.size(); ++i)
+        impl_->placement.resize(
+            i, std::clamp(slots[i], impl_->least_slots(i), impl_->classes[i].slots));
+    impl_->give_back_pages();
+}
+
+std::vector<CacheClass> ExpertStore::cache() const {
+    std::vector<CacheClass> list;
+    for (uint32_t i = 0; i < impl_->classes.size(); ++i)
+        list.push_back({.slot_bytes = slot_stride_bytes(impl_->classes[i]),
+                        .slots = impl_->placement.wanted_slots(i),
+                        .slots_max = impl_->classes[i].slots,
+                        .slots_min = impl_->least_slots(i)});
+    return list;
 }
 
 std::vector<ExpertUse> ExpertStore::take_uses() {
@@ -434,6 +484,14 @@ StoreCounters ExpertStore::counters() const {
             .wasted_guesses = impl_->placement.guesses().wasted,
             .useful_guess_bytes = impl_->placement.guesses().useful_bytes,
             .wasted_guess_bytes = impl_->placement.guesses().wasted_bytes};
+}
+
+StorageReport ExpertStore::storage() const {
+    return impl_->pipeline->storage();
+}
+
+std::vector<StorageEvent> ExpertStore::take_storage_events() {
+    return impl_->pipeline->take_storage_events();
 }
 
 uint64_t ExpertStore::memory_bytes() const {
@@ -491,7 +549,7 @@ void ExpertStore::give_back(uint32_t slot) {
 uint64_t store_memory_bytes(const StoreConfig& config) {
     uint64_t slots = 0;
     for (const SlotClass& slot_class : useful_classes(config))
-        slots += slot_count(slot_class) * slot_stride_bytes(slot_class);
+        slots += slot_count(slot_class) * (slot_stride_bytes(slot_class) + sizeof(uint8_t));
     const uint64_t own = config.experts.size() * (sizeof(uint32_t) + sizeof(uint8_t));
     return slots + own + ExpertTable::memory_bytes(config) + Placement::memory_bytes(config) +
            Pipeline::memory_bytes(config);

@@ -25,6 +25,7 @@
 #include "platform/file.h"
 #include "platform/reader.h"
 #include "store/policies.h"
+#include "store/storage_health.h"
 
 namespace colibri {
 
@@ -51,7 +52,8 @@ struct ExpertSource {
     // multiple of kDirectBlockBytes and fits the slot, rounded up to one.
     bool in_place = false;
     // Copies, tried in this order when a read fails or landing says that its bytes are corrupt:
-    // for each extent the file that has the same bytes at the same offset.
+    // for each extent the file that has the same bytes at the same offset. All files of a copy are
+    // in one place. At most 31. A place that has stopped answering is passed over.
     std::vector<std::vector<uint32_t>> mirrors;
 };
 
@@ -83,8 +85,15 @@ struct ExpertPrior {
     double uses_per_step = 0;
 };
 
+// Where copies of the files are; what happens to the reads from one of them is seen together.
+struct StorePlaces {
+    std::vector<std::string> directories;  // none: one, named after the first file; at most 64
+    std::vector<uint32_t> of_file;         // index into directories; none: 0 for every file
+};
+
 struct StoreConfig {
     std::vector<std::shared_ptr<const File>> files;
+    StorePlaces places;
     std::vector<ExpertSource> experts;  // any order; ids unique
     std::vector<SlotClass> classes;     // at most 4
     LandingFunction landing;
@@ -96,6 +105,7 @@ struct StoreConfig {
     // Reads in flight or waiting to land, each of the largest raw size of an expert that is not
     // read in place.
     uint32_t staging_buffers = 4;
+    uint64_t storage_pause_us = StorageHealth::kPauseMinUs;  // for tests
     // Instead of `reader`, for tests. `requests` is how many may be submitted at once.
     std::function<Result<std::unique_ptr<Reader>>(ReadSink& sink, uint32_t requests)> make_reader;
 };
@@ -125,6 +135,17 @@ struct StoreCounters {
     uint64_t useful_guess_bytes = 0, wasted_guess_bytes = 0;
 };
 
+// Cache slots that a class must keep, if it has so many: with the ring any layer can run.
+inline constexpr uint32_t kCacheSlotsMin = 2;
+
+// The cache slots of one class.
+struct CacheClass {
+    uint64_t slot_bytes = 0;  // of memory
+    uint32_t slots = 0;       // as last asked for with resize()
+    uint32_t slots_max = 0;   // of the config
+    uint32_t slots_min = 0;
+};
+
 // One line of the store's history; replaying the log through the policy gives the same hits and
 // evictions (store/replay.h). An ask without a hit is a miss. `expert` is {0, 0} for open_decode,
 // open_scan and close.
@@ -142,6 +163,7 @@ struct StoreEvent {
         close,
         warm,
         guess,
+        resize,  // expert.layer is a slot class, expert.index its cache slots from now on
         // What the store decided: follows from the others.
         hit,
         evict,
@@ -212,6 +234,13 @@ public:
     // reads.
     void prefetch(std::span<const ExpertId> set);
 
+    // Gives cache slots up, or takes back those that were given up: slots[i] of class i from now
+    // on, held between slots_min and slots_max. While a stream is open, when it ends. A slot that
+    // is on loan or being read goes when it becomes free. The pages of slots that go are given back
+    // to the system. Answers stay the same.
+    void resize(std::span<const uint32_t> slots);
+    [[nodiscard]] std::vector<CacheClass> cache() const;
+
     // For measurements. Both end the open stream and wait for every read under way, those of warm()
     // and prefetch() too; no lease may be out.
     //
@@ -225,6 +254,10 @@ public:
     [[nodiscard]] std::vector<ExpertUse> take_uses();
 
     [[nodiscard]] StoreCounters counters() const;
+    // Whether the drives answer, and how that has changed since the last call: each event is worth
+    // one line to the user.
+    [[nodiscard]] StorageReport storage() const;
+    [[nodiscard]] std::vector<StorageEvent> take_storage_events();
     [[nodiscard]] uint64_t memory_bytes() const;
     // What is read for one expert of this layer; 0 when it has none.
     [[nodiscard]] uint64_t expert_bytes(uint32_t layer) const;

@@ -379,7 +379,7 @@ TEST(ExpertStoreFault, AnyMixOfFaultsGivesRightBytesOrOneError) {
         const auto store = make_store(std::move(config));
         faults->add({.kind = Kind::io_error, .one_in = 40});
         faults->add({.kind = Kind::short_read, .one_in = 40});
-        faults->add({.kind = Kind::bit_flip, .one_in = 40});
+        faults->add({.kind = Kind::bit_flip, .one_in = 20});
         faults->add({.kind = Kind::delay, .one_in = 5, .pause = std::chrono::microseconds(300)});
         faults->add({.kind = Kind::out_of_turn, .one_in = 3, .pause = milliseconds(1)});
         Rng rng(uint64_t(kind) + 1);
@@ -398,11 +398,13 @@ TEST(ExpertStoreFault, AnyMixOfFaultsGivesRightBytesOrOneError) {
         }
         EXPECT_GT(faults->hits(), 60U);
         EXPECT_LT(failed, mirrors > 0 ? 10U : 60U);
-        EXPECT_GT(store->counters().corrupt_reads, 0U);
+        // What happens to an attempt at a place is drawn from the seed; how many attempts there are
+        // depends on the order of arrivals alone. Least of 200 runs: 18, 20 and 17.
+        EXPECT_GT(store->counters().corrupt_reads, 8U);
         if (mirrors > 0) {
-            EXPECT_GT(store->counters().mirror_reads, 0U);
+            EXPECT_GT(store->counters().mirror_reads, 10U);
         } else {
-            EXPECT_GT(failed, 0U);
+            EXPECT_GT(failed, 8U);
         }
         faults->clear();
         EXPECT_TRUE(read_all(fixture, *store, fixture.all(), StreamKind::scan));

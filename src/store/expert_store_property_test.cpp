@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -70,10 +71,13 @@ struct StreamResult {
 };
 
 // Reads a stream with random holding and, if told so, leaves it at a random moment.
-StreamResult consume(const World& world, ExpertStore& store, Rng& rng, bool may_leave) {
+StreamResult consume(
+    const World& world, ExpertStore& store, Rng& rng, bool may_leave,
+    const std::function<void()>& between = [] {}) {
     StreamResult result;
     std::vector<ExpertLease> held;
     while (true) {
+        between();
         while (held.size() >= store.max_held() || (!held.empty() && rng.below(3) == 0)) {
             const size_t place = rng.below(held.size());
             std::swap(held[place], held.back());
@@ -296,6 +300,64 @@ TEST(ExpertStoreProperty, GuessesAndWarming) {
     }
     EXPECT_GT(useful, 100U);
     EXPECT_GT(wasted, 100U);
+}
+
+// Goal: a cache that shrinks and grows at any moment loses, mixes up and hangs nothing, stays
+// within what it was told, and its log still replays exactly. Method: as above with guesses,
+// warming, faults and streams left early, and a new size at random moments between and within
+// streams.
+TEST(ExpertStoreProperty, Resizing) {
+    Rng rng(4711);
+    uint64_t resized = 0;
+    for (int round = 0; round < 60; ++round) {
+        World world(rng);
+        world.config.policy = rng.below(2) == 0 ? PolicyKind::lru : PolicyKind::frequency;
+        const auto store = make_store(world.config);
+        store->record_events(true);
+        if (rng.below(2) == 0) store->warm(world.fixture.random_set(rng, 40));
+        const auto maybe_resize = [&] {
+            if (rng.below(4) != 0) return;
+            std::vector<uint32_t> slots;
+            for (const CacheClass& c : store->cache())
+                slots.push_back(uint32_t(rng.below(c.slots_max + 2)));
+            store->resize(slots);
+            const std::vector<CacheClass> cache = store->cache();
+            for (size_t i = 0; i < slots.size(); ++i)
+                EXPECT_EQ(cache[i].slots,
+                          std::clamp(slots[i], cache[i].slots_min, cache[i].slots_max));
+            ++resized;
+        };
+        for (int stream = 0; stream < 30; ++stream) {
+            if (rng.below(6) == 0) {
+                const uint64_t begin = rng.below(4000);
+                world.disk.add({.kind = ReadFault::Kind::io_error,
+                                .begin = begin,
+                                .end = begin + 1 + rng.below(200),
+                                .times = uint32_t(1 + rng.below(4))});
+            }
+            const std::vector<ExpertId> set = world.fixture.random_set(rng, 12);
+            maybe_resize();
+            if (rng.below(3) == 0) store->prefetch(world.fixture.random_set(rng, 5));
+            maybe_resize();
+            const StreamKind kind = rng.below(3) != 0 ? StreamKind::decode : StreamKind::scan;
+            ASSERT_TRUE(store->open_stream(set, kind));
+            const StreamResult result =
+                consume(world, *store, rng, rng.below(4) == 0, maybe_resize);
+            if (result.ended) {
+                EXPECT_EQ(result.order.size(), set.size());
+            }
+        }
+        world.disk.clear();
+        const auto order = read_all(world.fixture, *store, world.fixture.all(), StreamKind::scan);
+        ASSERT_TRUE(order) << order.error().message;
+        EXPECT_EQ(*order, world.fixture.all());
+        uint64_t cap = 0;
+        for (const CacheClass& c : store->cache()) cap += c.slots;
+        const StoreCounters counters = store->counters();
+        EXPECT_LE(counters.resident, cap);
+        check_replay(world, store->take_events(), counters);
+    }
+    EXPECT_GT(resized, 500U);
 }
 
 }  // namespace colibri

@@ -63,7 +63,29 @@ Status check_in_place(const StoreConfig& config, const ExpertSource& source) {
                             extent.offset, stride, kDirectBlockBytes));
 }
 
+Status check_places(const StoreConfig& config) {
+    const auto& [directories, of_file] = config.places;
+    if (directories.size() > kPlacesMax)
+        return fail(ErrorKind::invalid_input, fmt::format("found {} places of files, expected at "
+                                                          "most {}; use fewer mirrors",
+                                                          directories.size(), kPlacesMax));
+    if (!of_file.empty() && of_file.size() != config.files.size())
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("found places of {} files, expected none or {}", of_file.size(),
+                                config.files.size()));
+    for (const uint32_t place : of_file)
+        if (place >= std::max<size_t>(1, directories.size()))
+            return fail(ErrorKind::invalid_input,
+                        fmt::format("found a file in place {}, expected less than {}", place,
+                                    directories.size()));
+    return {};
+}
+
 Status check_mirrors(const StoreConfig& config, const ExpertSource& source) {
+    if (source.mirrors.size() >= kCopiesMax)
+        return fail(ErrorKind::invalid_input,
+                    fmt::format("{}: found {} mirrors, expected at most {}", name(source.id),
+                                source.mirrors.size(), kCopiesMax - 1));
     for (const std::vector<uint32_t>& mirror : source.mirrors) {
         if (mirror.size() != source.extents.size())
             return fail(ErrorKind::invalid_input,
@@ -166,6 +188,7 @@ Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
                                                           config.experts.size(), kExpertsMax));
     for (const ExpertSource& source : config.experts) TRY_STATUS(check_source(config, source));
     TRY_STATUS(check_classes(config));
+    TRY_STATUS(check_places(config));
 
     std::vector<uint32_t> order(config.experts.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -175,6 +198,7 @@ Result<ExpertTable> ExpertTable::build(const StoreConfig& config) {
     for (const ExpertSource& source : config.experts) part_count += source.extents.size();
 
     ExpertTable table;
+    table.places_ = config.places.of_file;
     table.ids_.reserve(order.size());
     table.classes_.reserve(order.size());
     table.part_begin_.reserve(order.size() + 1);
@@ -259,7 +283,7 @@ uint64_t ExpertTable::memory_bytes(const StoreConfig& config) {
     }
     constexpr uint64_t kExpertBytes = sizeof(ExpertId) + 2 * sizeof(uint8_t) + 4 * sizeof(uint32_t);
     return config.experts.size() * kExpertBytes + parts * (sizeof(ExpertPart) + sizeof(ExpertRun)) +
-           mirrored * sizeof(uint32_t);
+           mirrored * sizeof(uint32_t) + config.places.of_file.size() * sizeof(uint32_t);
 }
 
 std::vector<SlotClass> useful_classes(const StoreConfig& config) {

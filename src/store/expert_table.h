@@ -39,8 +39,8 @@ inline constexpr uint32_t kNoExpert = UINT32_MAX;
 class ExpertTable {
 public:
     // Errors: invalid_input (duplicate or unreasonably sparse ids, unknown file or class, no
-    // extents, an expert that cannot be read in place though it says so, mirrors that are none),
-    // corrupt for an extent outside its file.
+    // extents, an expert that cannot be read in place though it says so, mirrors or places that are
+    // none), corrupt for an extent outside its file.
     [[nodiscard]] static Result<ExpertTable> build(const StoreConfig& config);
 
     [[nodiscard]] uint32_t size() const { return uint32_t(ids_.size()); }
@@ -67,6 +67,10 @@ public:
     [[nodiscard]] uint32_t file_of(uint32_t expert, uint32_t run, uint32_t copy) const {
         if (copy == 0) return runs(expert)[run].file;
         return mirrors_[mirror_begin_[expert] + (copy - 1) * runs(expert).size() + run];
+    }
+    // Where that copy is: index into StorePlaces::directories.
+    [[nodiscard]] uint32_t place_of(uint32_t expert, uint32_t copy) const {
+        return places_.empty() ? 0 : places_[file_of(expert, 0, copy)];
     }
     // In the same order.
     [[nodiscard]] std::span<const ExpertRun> runs(uint32_t expert) const {
@@ -95,6 +99,7 @@ private:
     std::vector<uint8_t> in_place_;
     std::vector<uint32_t> mirror_begin_;
     std::vector<uint32_t> mirrors_;  // file numbers: by expert, mirror, run
+    std::vector<uint32_t> places_;   // by file
     std::vector<Layer> layers_;
     std::vector<uint32_t> numbers_;
 };

@@ -37,7 +37,8 @@ FrequencyPolicy::FrequencyPolicy(const PolicyShape& shape, Balance balance, uint
         last_sharing = counts_[key].layer;
         ++sharing;
     }
-    if (balance == Balance::share) kept_ = std::max(1U, shape.slots / std::max(1U, sharing));
+    sharing_ = std::max(1U, sharing);
+    resize(shape.slots);
     links_.resize(key_count_ + layers_.size() * kBuckets);
     for (uint32_t node = 0; node < links_.size(); ++node)
         links_[node] = {.next = node < key_count_ ? kAbsent : node, .previous = node};
@@ -163,8 +164,11 @@ void FrequencyPolicy::erase(uint32_t key) {
 }
 
 // The layer with most keys that has a free one; the lower layer among equals.
-std::optional<uint32_t> FrequencyPolicy::donor_for(uint32_t layer) const {
-    if (layers_[layer].resident >= kept_ && lowest(layers_[layer])) return layer;
+std::optional<uint32_t> FrequencyPolicy::donor_for(uint32_t newcomer) const {
+    if (newcomer != kNobody) {
+        const uint32_t layer = counts_[newcomer].layer;
+        if (layers_[layer].resident >= kept_ && lowest(layers_[layer])) return layer;
+    }
     std::optional<uint32_t> best;
     for (uint32_t i = 0; i < layers_.size(); ++i)
         if ((!best || layers_[i].resident > layers_[*best].resident) && lowest(layers_[i]))
@@ -193,7 +197,7 @@ std::optional<uint32_t> FrequencyPolicy::poorest() const {
 }
 
 std::optional<uint32_t> FrequencyPolicy::evict(uint32_t newcomer) {
-    const auto donor = balance_ == Balance::share ? donor_for(counts_[newcomer].layer) : poorest();
+    const auto donor = balance_ == Balance::share ? donor_for(newcomer) : poorest();
     if (!donor) return std::nullopt;
     const auto bucket = uint32_t(*lowest(layers_[*donor]) & (kBuckets - 1));
     const uint32_t victim = links_[head(*donor, bucket)].next;
@@ -201,6 +205,10 @@ std::optional<uint32_t> FrequencyPolicy::evict(uint32_t newcomer) {
     links_[victim].next = kAbsent;
     --layers_[*donor].resident;
     return victim;
+}
+
+void FrequencyPolicy::resize(uint32_t slots) {
+    if (balance_ == Balance::share) kept_ = std::max(1U, slots / sharing_);
 }
 
 void FrequencyPolicy::remember(uint32_t key, double uses_per_step) {

@@ -42,6 +42,7 @@ public:
     void erase(uint32_t key) override;
     [[nodiscard]] std::optional<uint32_t> evict(uint32_t newcomer) override;
     void remember(uint32_t key, double uses_per_step) override;
+    void resize(uint32_t slots) override;
 
     [[nodiscard]] static uint64_t memory_bytes(uint64_t keys, uint64_t layers);
 
@@ -72,7 +73,7 @@ private:
     }
     [[nodiscard]] int64_t position(const Count& count) const;
     [[nodiscard]] std::optional<int64_t> lowest(const Layer& layer) const;
-    [[nodiscard]] std::optional<uint32_t> donor_for(uint32_t layer) const;
+    [[nodiscard]] std::optional<uint32_t> donor_for(uint32_t newcomer) const;
     [[nodiscard]] std::optional<uint32_t> poorest() const;
     void advance(uint32_t layer);
     void link(uint32_t key);
@@ -80,7 +81,8 @@ private:
 
     uint32_t key_count_;
     Balance balance_;
-    uint32_t kept_;  // keys that no other layer may take from one
+    uint32_t sharing_ = 1;  // layers with experts in the class
+    uint32_t kept_;         // keys that no other layer may take from one
     std::vector<Count> counts_;
     std::vector<Link> links_;  // keys, then the heads of all buckets
     std::vector<Layer> layers_;

@@ -253,4 +253,25 @@ TEST(FrequencyPolicy, VictimChoiceDoesNotDependOnTheNumberOfKeys) {
     EXPECT_LT(best_ns(4096), 20 * best_ns(8) + 100);
 }
 
+// Goal: when a slot is given up for nobody, the layer with most keys loses its least frequent one;
+// and the layers' shares follow the number of slots.
+// Method: layers with four and two keys; shrunk from eight slots to four, where both have a right
+// to two.
+TEST(FrequencyPolicy, GivesUpSlotsForNobody) {
+    const Grid grid(2, 8);
+    FrequencyPolicy policy(grid.shape(8));
+    for (const uint32_t key : {0U, 1U, 2U, 3U, 8U, 9U}) add(policy, key);
+    use(policy, {0, 2, 3});
+    use(policy, {8, 9});
+    policy.resize(4);
+    EXPECT_EQ(policy.evict(kNobody), 1U) << "never used";
+    EXPECT_EQ(policy.evict(kNobody), 0U) << "the first of three that were used alike";
+    EXPECT_EQ(policy.evict(4), 2U) << "at its share of two: takes from itself";
+    for (const uint32_t key : {3U, 8U, 9U}) {
+        (void)key;
+        EXPECT_TRUE(policy.evict(kNobody));
+    }
+    EXPECT_EQ(policy.evict(kNobody), std::nullopt);
+}
+
 }  // namespace colibri

@@ -34,6 +34,8 @@ void LruPolicy::begin_step(std::span<const uint32_t> /*keys*/) {}
 
 void LruPolicy::remember(uint32_t /*key*/, double /*uses_per_step*/) {}
 
+void LruPolicy::resize(uint32_t /*slots*/) {}
+
 void LruPolicy::insert(uint32_t key) {
     CHECK(next_[key] == kAbsent);
     next_[key] = kHeld;

@@ -21,6 +21,7 @@ public:
     void erase(uint32_t key) override;
     [[nodiscard]] std::optional<uint32_t> evict(uint32_t newcomer) override;
     void remember(uint32_t key, double uses_per_step) override;
+    void resize(uint32_t slots) override;
 
     [[nodiscard]] static uint64_t memory_bytes(uint64_t keys) {
         return 2 * (keys + 1) * sizeof(uint32_t);

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/units.h"
 
 namespace colibri {
@@ -36,6 +39,14 @@ TicketCounts count_tickets(const StoreConfig& config) {
     return counts;
 }
 
+std::vector<std::string> place_names(const StoreConfig& config) {
+    if (!config.places.directories.empty()) return config.places.directories;
+    if (config.files.empty()) return {"the model"};
+    const std::string& path = config.files.front()->path();
+    const size_t slash = path.rfind('/');
+    return {slash == std::string::npos ? "." : path.substr(0, slash)};
+}
+
 Result<std::unique_ptr<Reader>> make_reader(ReadSink& sink, const StoreConfig& config,
                                             uint32_t requests) {
     if (config.make_reader) return config.make_reader(sink, requests);
@@ -47,7 +58,11 @@ Result<std::unique_ptr<Reader>> make_reader(ReadSink& sink, const StoreConfig& c
 }  // namespace
 
 Pipeline::Pipeline(const ExpertTable& table, const StoreConfig& config)
-    : table_(table), files_(config.files), landing_(config.landing), flights_(table.size()) {}
+    : table_(table),
+      files_(config.files),
+      landing_(config.landing),
+      flights_(table.size()),
+      health_(place_names(config), config.storage_pause_us) {}
 
 Result<std::unique_ptr<Pipeline>> Pipeline::create(const ExpertTable& table,
                                                    const StoreConfig& config) {
@@ -221,13 +236,31 @@ bool Pipeline::start_read(uint32_t expert) {
     if (free.empty()) return false;
     flight.ticket = free.back();
     free.pop_back();
-    Ticket& ticket = tickets_[flight.ticket];
-    ticket.expert = expert;
-    ticket.copy = 0;
-    ticket.read_again = false;
-    ticket.failed.reset();
-    submit(expert);
+    tickets_[flight.ticket].expert = expert;
+    begin_attempts(expert);
     return true;
+}
+
+void Pipeline::begin_attempts(uint32_t expert) {
+    Ticket& ticket = tickets_[flights_[expert].ticket];
+    ticket.tried = 0;
+    ticket.failed.reset();
+    next_copy(ticket);
+    submit(expert);
+}
+
+void Pipeline::next_copy(Ticket& ticket) {
+    const uint32_t copies = table_.copies(ticket.expert);
+    ticket.copy = uint32_t(std::countr_one(ticket.tried));
+    if (copies > 1 && !health_.spotless()) {
+        std::array<uint32_t, kCopiesMax> places{};
+        for (uint32_t copy = 0; copy < copies; ++copy)
+            places[copy] = table_.place_of(ticket.expert, copy);
+        ticket.copy =
+            health_.choose(ticket.expert, {places.data(), copies}, ticket.tried, now_us());
+    }
+    ticket.tried |= 1U << ticket.copy;
+    ticket.read_again = false;
 }
 
 void Pipeline::submit(uint32_t expert) {
@@ -251,8 +284,9 @@ void Pipeline::submit(uint32_t expert) {
 }
 
 void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
-    const std::lock_guard lock(mutex_);
     const auto expert = uint32_t(tag);
+    if (!status) explain(expert, status.error());
+    const std::lock_guard lock(mutex_);
     Flight& flight = flights_[expert];
     if (flight.speculative) --speculative_reading_;
     counters_.retries += retries;
@@ -262,6 +296,8 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
         for (const ExpertPart& part : table_.parts(expert)) counters_.read_bytes += part.size_bytes;
     }
     if (stop_) return;
+    if (!status && (flight.unwanted || flight.wanted_again))
+        blame(tickets_[flight.ticket], status.error(), false);
     if (flight.wanted_again) {
         const std::span<std::byte> slot = flight.slot;
         const bool keep = flight.keep;
@@ -277,6 +313,23 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     }
 }
 
+// Before the drive is blamed: somebody may have changed the file. Without the mutex: a drive that
+// hangs must not hold up the others.
+void Pipeline::explain(uint32_t expert, Error& error) const {
+    uint32_t copy = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        copy = tickets_[flights_[expert].ticket].copy;
+    }
+    const auto runs = uint32_t(table_.runs(expert).size());
+    for (uint32_t i = 0; i < runs; ++i) {
+        Status unchanged = files_[table_.file_of(expert, i, copy)]->check_unchanged();
+        if (unchanged) continue;
+        error = std::move(unchanged).error();
+        return;
+    }
+}
+
 std::string Pipeline::places_of(uint32_t expert, uint32_t copy) const {
     std::string text;
     const std::span<const ExpertRun> runs = table_.runs(expert);
@@ -289,7 +342,7 @@ std::string Pipeline::places_of(uint32_t expert, uint32_t copy) const {
 
 // After a failed attempt: another one of the same copy if its bytes were corrupt for the first time
 // (the way from the drive may be to blame), else the next copy. False when there is none; `error`
-// then tells of both copies.
+// then tells of all copies.
 bool Pipeline::try_elsewhere(uint32_t expert, Error& error) {
     Ticket& ticket = tickets_[flights_[expert].ticket];
     const bool landed = flights_[expert].phase == Phase::landing;
@@ -301,19 +354,37 @@ bool Pipeline::try_elsewhere(uint32_t expert, Error& error) {
     }
     if (landed && !ticket.read_again) {
         ticket.read_again = true;
-    } else if (ticket.copy + 1 < table_.copies(expert)) {
-        ++ticket.copy;
-        ticket.read_again = false;
-        if (!ticket.failed) ticket.failed = std::move(error);
     } else {
+        const bool last = uint32_t(std::popcount(ticket.tried)) == table_.copies(expert);
+        blame(ticket, error, last);
         if (ticket.failed)
             error.message =
                 fmt::format("{}; its mirror failed too: {}", ticket.failed->message, error.message);
-        return false;
+        if (last) return false;
+        ticket.failed = std::move(error);
+        next_copy(ticket);
     }
     ++counters_.retries;
     submit(expert);
     return true;
+}
+
+void Pipeline::blame(const Ticket& ticket, const Error& error, bool last) {
+    const ExpertId id = table_.id(ticket.expert);
+    const std::string what =
+        fmt::format("layer {} expert {}: {}", id.layer, id.index, error.message);
+    health_.read_failed({.place = table_.place_of(ticket.expert, ticket.copy),
+                         .expert = ticket.expert,
+                         .hard = error.kind == ErrorKind::io,
+                         .last = last,
+                         .what = what},
+                        now_us());
+}
+
+void Pipeline::praise(const Ticket& ticket) {
+    if (!health_.spotless())
+        health_.read_succeeded(table_.place_of(ticket.expert, ticket.copy), ticket.expert,
+                               now_us());
 }
 
 void Pipeline::start_landing(uint32_t expert) {
@@ -346,11 +417,7 @@ void Pipeline::retry(uint32_t expert) {
     Flight& flight = flights_[expert];
     CHECK(flight.phase == Phase::parked);
     flight.orphaned = flight.speculative = false;
-    Ticket& ticket = tickets_[flight.ticket];
-    ticket.copy = 0;
-    ticket.read_again = false;
-    ticket.failed.reset();
-    submit(expert);
+    begin_attempts(expert);
 }
 
 void Pipeline::give_up(uint32_t expert) {
@@ -371,8 +438,10 @@ void Pipeline::landing_worker() {
         const Flight flight = flights_[expert];
         lock.unlock();
         Status status = land(expert, flight, raw);
+        if (!status && status.error().kind == ErrorKind::corrupt) explain(expert, status.error());
         lock.lock();
         if (stop_) return;
+        if (status) praise(tickets_[flight.ticket]);
         if (status || !try_elsewhere(expert, status.error())) complete(expert, std::move(status));
     }
 }
@@ -493,6 +562,16 @@ Status Pipeline::use_reader(ReaderOptions options) {
     reader.swap(reader_);
     lock.unlock();  // the old reader's threads may be on their way out of read_done()
     return {};
+}
+
+StorageReport Pipeline::storage() const {
+    const std::lock_guard lock(mutex_);
+    return health_.report();
+}
+
+std::vector<StorageEvent> Pipeline::take_storage_events() {
+    const std::lock_guard lock(mutex_);
+    return health_.take_events();
 }
 
 uint64_t Pipeline::memory_bytes(const StoreConfig& config) {

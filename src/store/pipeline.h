@@ -17,6 +17,7 @@
 #include "platform/reader.h"
 #include "store/expert_store.h"
 #include "store/expert_table.h"
+#include "store/storage_health.h"
 
 namespace colibri {
 
@@ -85,6 +86,8 @@ public:
     // queue_capacity is not looked at). Nothing may be queued. Errors: of make_reader; the reader
     // is the old one then.
     [[nodiscard]] Status use_reader(ReaderOptions options);
+    [[nodiscard]] StorageReport storage() const;
+    [[nodiscard]] std::vector<StorageEvent> take_storage_events();
 
     // What a pipeline keeps in memory.
     [[nodiscard]] static uint64_t memory_bytes(const StoreConfig& config);
@@ -118,8 +121,9 @@ private:
         std::vector<ReadRange> ranges;  // in file order
         uint32_t expert = 0;
         uint32_t copy = 0;            // which of the expert's copies is read
+        uint32_t tried = 0;           // bit i: copy i was read, or is
         bool read_again = false;      // its bytes were corrupt once
-        std::optional<Error> failed;  // of the copy before
+        std::optional<Error> failed;  // of the copies before
     };
     // Experts in the order in which they are to be read.
     struct Queue {
@@ -139,14 +143,19 @@ private:
     void landing_worker();
     [[nodiscard]] Status land(uint32_t expert, const Flight& flight,
                               std::vector<std::span<const std::byte>>& raw) const;
+    void explain(uint32_t expert, Error& error) const;
     // With mutex_ held:
     void start_reads();
     [[nodiscard]] bool start_read(uint32_t expert);
     void recall_speculative();
     void start_landing(uint32_t expert);
     void finish(uint32_t expert, const Flight& after);
+    void begin_attempts(uint32_t expert);
+    void next_copy(Ticket& ticket);
     void submit(uint32_t expert);
     [[nodiscard]] bool try_elsewhere(uint32_t expert, Error& error);
+    void blame(const Ticket& ticket, const Error& error, bool last);
+    void praise(const Ticket& ticket);
     [[nodiscard]] std::string places_of(uint32_t expert, uint32_t copy) const;
     void complete(uint32_t expert, Status status);
     [[nodiscard]] bool drop_started(uint32_t expert);
@@ -178,6 +187,7 @@ private:
     std::vector<uint32_t> landing_queue_;  // at most one entry for each ticket, oldest first
     std::vector<Completion> completions_;
     Counters counters_;
+    StorageHealth health_;
     std::atomic<uint32_t> completion_count_{0};
 
     std::unique_ptr<Reader> reader_;

@@ -47,6 +47,8 @@ Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
     for (const ExpertId id : ids_) layers.push_back(id.layer);
     for (const PlacementShape::Pool& pool_shape : shape.pools) {
         Pool& pool = pools_.emplace_back();
+        pool.slots = pool.slots_max = pool_shape.slots;
+        pool.ring_slots = pool_shape.ring_slots;
         pool.policy = make_policy({.layers = layers,
                                    .classes = classes_,
                                    .slot_class = uint8_t(pools_.size() - 1),
@@ -63,20 +65,70 @@ Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
         std::reverse(pool.free_cache.begin(), pool.free_cache.end());
         std::reverse(pool.free_ring.begin(), pool.free_ring.end());
     }
-    compute_max_held(shape.pools);
+    for (const uint8_t slot_class : classes_) ++pools_[slot_class].experts;
+    compute_max_held();
 }
 
-void Placement::compute_max_held(std::span<const PlacementShape::Pool> pools) {
-    std::vector<uint32_t> experts(pools.size(), 0);
-    for (const uint8_t slot_class : classes_) ++experts[slot_class];
+void Placement::compute_max_held() {
     max_held_decode_ = max_held_scan_ = std::max(1U, uint32_t(ids_.size()));
-    for (size_t i = 0; i < pools.size(); ++i) {
+    for (const Pool& pool : pools_) {
         // Where every expert has its own slot, leases never stand in anybody's way.
-        if (pools[i].slots >= experts[i]) continue;
-        const uint32_t ring = pools[i].ring_slots;
-        max_held_decode_ = std::min(max_held_decode_, std::max(1U, pools[i].slots + ring - 1));
-        max_held_scan_ = std::min(max_held_scan_, std::max(2U, ring) - 1);
+        if (pool.slots >= pool.experts) continue;
+        max_held_decode_ =
+            std::min(max_held_decode_, std::max(1U, pool.slots + pool.ring_slots - 1));
+        max_held_scan_ = std::min(max_held_scan_, std::max(2U, pool.ring_slots) - 1);
     }
+}
+
+void Placement::resize(uint32_t pool, uint32_t slots) {
+    CHECK(slots <= pools_[pool].slots_max);
+    if (open_) {
+        pools_[pool].wanted = slots;
+    } else {
+        apply_resize(pool, slots);
+    }
+}
+
+void Placement::apply_resize(uint32_t number, uint32_t slots) {
+    Pool& pool = pools_[number];
+    if (slots == pool.slots) return;
+    log_resize(number, slots);
+    if (slots < pool.slots) {
+        pool.surplus += pool.slots - slots;
+    } else {
+        const uint32_t kept = std::min(pool.surplus, slots - pool.slots);
+        pool.surplus -= kept;
+        for (uint32_t i = pool.slots + kept; i < slots; ++i)
+            pool.free_cache.push_back(pop(pool.retired));
+    }
+    pool.slots = slots;
+    pool.policy->resize(slots);
+    compute_max_held();
+    retire_surplus(pool);
+}
+
+// Free slots, then victims, until there is no surplus or none can be had.
+void Placement::retire_surplus(Pool& pool) {
+    for (; pool.surplus > 0; --pool.surplus) {
+        if (pool.free_cache.empty()) {
+            const auto victim = pool.policy->evict(kNobody);
+            if (!victim) return;
+            drop_victim(pool, *victim);
+        }
+        pool.retired.push_back(pop(pool.free_cache));
+        retired_.push_back(pool.retired.back());
+    }
+}
+
+// Its slot is free.
+void Placement::drop_victim(Pool& pool, uint32_t victim) {
+    log(Kind::evict, victim);
+    ++evictions_;
+    --resident_;
+    const uint32_t slot = std::exchange(slot_of_[victim], kNoSlot);
+    if (slots_[slot].guess) count_guess(victim, guesses_.wasted, guesses_.wasted_bytes);
+    slots_[slot].guess = false;
+    pool.free_cache.push_back(slot);
 }
 
 void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
@@ -162,13 +214,8 @@ uint32_t Placement::find_cache_slot(Pool& pool, uint32_t newcomer) {
     if (kind_ != StreamKind::decode) return kNoSlot;
     const auto victim = pool.policy->evict(newcomer);
     if (!victim) return kNoSlot;
-    log(Kind::evict, *victim);
-    ++evictions_;
-    --resident_;
-    const uint32_t slot = std::exchange(slot_of_[*victim], kNoSlot);
-    if (slots_[slot].guess) count_guess(*victim, guesses_.wasted, guesses_.wasted_bytes);
-    slots_[slot].guess = false;
-    return slot;
+    drop_victim(pool, *victim);
+    return pop(pool.free_cache);
 }
 
 void Placement::fill_slots(Pool& pool) {
@@ -231,6 +278,7 @@ bool Placement::land(uint32_t expert) {
         } else {
             pool.policy->release(expert);
         }
+        retire_surplus(pool);
         fill_slots(pool);
     }
     return undelivered_[expert] != 0;
@@ -239,6 +287,7 @@ bool Placement::land(uint32_t expert) {
 bool Placement::fail(uint32_t expert) {
     log(Kind::fail, expert);
     if (slot_of_[expert] != kNoSlot) empty_slot(expert);
+    retire_surplus(pools_[classes_[expert]]);
     if (undelivered_[expert] != 0) {
         failed_ = true;
         return true;
@@ -251,6 +300,7 @@ void Placement::cancel(uint32_t expert) {
     if (slot_of_[expert] == kNoSlot) return;
     log(Kind::cancel, expert);
     empty_slot(expert);
+    retire_surplus(pools_[classes_[expert]]);
 }
 
 std::vector<uint32_t> Placement::free_cache_slots() const {
@@ -314,6 +364,7 @@ void Placement::release(uint32_t expert) {
     log(Kind::release, expert);
     --held_;
     unpin(expert);
+    retire_surplus(pools_[classes_[expert]]);
     fill_slots(pools_[classes_[expert]]);
 }
 
@@ -335,6 +386,10 @@ void Placement::close() {
     undelivered_count_ = 0;
     open_ = false;
     failed_ = false;
+    for (Pool& pool : pools_) retire_surplus(pool);
+    for (uint32_t pool = 0; pool < pools_.size(); ++pool)
+        if (const auto wanted = std::exchange(pools_[pool].wanted, std::nullopt))
+            apply_resize(pool, *wanted);
 }
 
 uint64_t Placement::memory_bytes(const StoreConfig& config) {
@@ -347,7 +402,7 @@ uint64_t Placement::memory_bytes(const StoreConfig& config) {
     constexpr uint64_t kExpertBytes =
         sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) + sizeof(uint8_t) + sizeof(uint64_t);
     const uint64_t experts = config.experts.size();
-    return experts * kExpertBytes + slots * (sizeof(Slot) + sizeof(uint32_t)) +
+    return experts * kExpertBytes + slots * (sizeof(Slot) + 3 * sizeof(uint32_t)) +
            config.classes.size() * policy_memory_bytes(config.policy, experts, layers.size());
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "store/expert_store.h"
@@ -52,6 +54,10 @@ struct GuessCounts {
 // it, it takes the place in the cache that a miss would have got: its ring slot and the victim's
 // change roles. Otherwise that stream's opening ends it, as any scan does.
 //
+// A pool's cache can be made smaller and larger again. Slots that are given up are retired: they
+// belong to nobody until it grows. Free ones go first, then the policy's victims; while too few can
+// be had (held, pinned or reading), each that becomes free goes.
+//
 // Slots are numbered through all pools: a pool's cache slots, then its ring slots, to begin with.
 class Placement {
 public:
@@ -87,6 +93,23 @@ public:
     // Ends the stream. What it did not hand out is no longer protected. A decode stream touches its
     // members in ascending order; a scan leaves recency alone.
     void close();
+
+    // From now on this pool shall have `slots` cache slots, at most those it was made with. While a
+    // stream is open: from its end on.
+    void resize(uint32_t pool, uint32_t slots);
+    // Cache slots of a pool; until all of those that are to go could be retired, more are in use.
+    [[nodiscard]] uint32_t cache_slots(uint32_t pool) const { return pools_[pool].slots; }
+    [[nodiscard]] uint32_t surplus_slots(uint32_t pool) const { return pools_[pool].surplus; }
+    // What resize() was last called with.
+    [[nodiscard]] uint32_t wanted_slots(uint32_t pool) const {
+        return pools_[pool].wanted.value_or(pools_[pool].slots);
+    }
+    [[nodiscard]] bool may_resize(uint32_t pool, uint32_t slots) const {
+        return !open_ && pool < pools_.size() && slots <= pools_[pool].slots_max;
+    }
+    // Slots retired since the last call.
+    [[nodiscard]] bool has_retired() const { return !retired_.empty(); }
+    [[nodiscard]] std::vector<uint32_t> take_retired() { return std::exchange(retired_, {}); }
 
     // Slots given out since the last clear_assignments(), in order.
     [[nodiscard]] std::span<const Assignment> assignments() const { return assignments_; }
@@ -155,6 +178,12 @@ private:
         std::vector<uint32_t>
             waiting;  // misses of the open stream in order; those before `placed` got a slot
         size_t placed = 0;
+        uint32_t slots = 0;      // of the cache, the surplus not among them
+        uint32_t slots_max = 0;  // that it was made with
+        uint32_t surplus = 0;    // in use, to be retired
+        std::vector<uint32_t> retired;
+        std::optional<uint32_t> wanted;  // by resize(), when the open stream ends
+        uint32_t ring_slots = 0, experts = 0;
     };
 
     void log(StoreEvent::Kind kind, uint32_t expert) {
@@ -163,7 +192,13 @@ private:
     void log(StoreEvent::Kind kind) {
         if (recording_) events_.push_back({kind, {}});
     }
-    void compute_max_held(std::span<const PlacementShape::Pool> pools);
+    void log_resize(uint32_t pool, uint32_t slots) {
+        if (recording_) events_.push_back({StoreEvent::Kind::resize, {pool, slots}});
+    }
+    void compute_max_held();
+    void apply_resize(uint32_t pool, uint32_t slots);
+    void retire_surplus(Pool& pool);
+    void drop_victim(Pool& pool, uint32_t victim);
     uint32_t find_slot(Pool& pool, uint32_t newcomer);
     void fill_slots(Pool& pool);
     void assign(uint32_t expert, uint32_t slot, uint32_t pins);
@@ -188,6 +223,7 @@ private:
     std::vector<uint32_t> members_, missed_;
     std::vector<Assignment> assignments_;
     std::vector<uint64_t> expert_bytes_;
+    std::vector<uint32_t> retired_;  // since take_retired()
     std::vector<uint32_t> guessed_;  // experts in ring slots as guesses
     GuessCounts guesses_;
     uint32_t undelivered_count_ = 0, reading_ = 0, ring_reading_ = 0, resident_ = 0, held_ = 0;

@@ -286,4 +286,77 @@ TEST(Placement, GuessesLeaveTheCacheAsItIs) {
     }
 }
 
+// Goal: a cache that shrinks gives up free slots first, then the policy's victims, and never more
+// than it must.
+// Method: five slots, three residents; down to four, two, then up to five and filled again.
+TEST(Placement, ShrinkingTakesFreeSlotsThenVictims) {
+    Placement placement(shape_of(10, 5, 2), kLru);
+    use(placement, StreamKind::decode, {1, 2, 3});
+    placement.resize(0, 4);
+    EXPECT_EQ(placement.take_retired().size(), 1U);
+    EXPECT_TRUE(resident(placement, {1, 2, 3}));
+    EXPECT_EQ(placement.evictions(), 0U);
+    placement.resize(0, 2);
+    EXPECT_EQ(placement.take_retired().size(), 2U);
+    EXPECT_EQ(placement.slot_of(1), kNoSlot) << "the oldest";
+    EXPECT_TRUE(resident(placement, {2, 3}));
+    EXPECT_EQ(placement.evictions(), 1U);
+    use(placement, StreamKind::decode, {4, 5, 6, 7});
+    EXPECT_EQ(placement.resident(), 2U);
+    placement.resize(0, 5);
+    EXPECT_TRUE(placement.take_retired().empty());
+    use(placement, StreamKind::decode, {0, 1, 2, 3, 4});
+    EXPECT_TRUE(resident(placement, {0, 1, 2, 3, 4}));
+}
+
+// Goal: a slot on loan or being read is not taken; it goes when it becomes free, and until then
+// nobody else gets one.
+// Method: two leases out and one read under way in a cache of three, shrunk to one; then grown by
+// one before all have gone.
+TEST(Placement, ShrinkingWaitsForSlotsInUse) {
+    Placement placement(shape_of(10, 3, 2), kLru);
+    placement.open(StreamKind::decode, std::vector<uint32_t>{0, 1});
+    for (const uint32_t expert : {0U, 1U}) {
+        placement.land(expert);
+        placement.take(expert);
+    }
+    placement.close();
+    ASSERT_TRUE(placement.warm(2));
+    placement.resize(0, 1);
+    EXPECT_TRUE(placement.take_retired().empty());
+    EXPECT_EQ(placement.surplus_slots(0), 2U);
+    placement.release(0);
+    EXPECT_EQ(placement.take_retired().size(), 1U);
+    EXPECT_EQ(placement.slot_of(0), kNoSlot);
+    placement.resize(0, 2);
+    EXPECT_EQ(placement.surplus_slots(0), 0U) << "the slots still in use are as many as wanted";
+    EXPECT_FALSE(placement.land(2));
+    placement.release(1);
+    EXPECT_TRUE(placement.take_retired().empty());
+    EXPECT_TRUE(resident(placement, {1, 2}));
+    EXPECT_EQ(placement.free_cache_slots(), std::vector<uint32_t>{0});
+}
+
+// Goal: a stream keeps the slots it was opened with; the change comes when it ends.
+// Method: resized twice within a stream that needs all slots.
+TEST(Placement, AnOpenStreamIsNotResized) {
+    Placement placement(shape_of(10, 4, 2), kLru);
+    placement.open(StreamKind::decode, std::vector<uint32_t>{0, 1, 2, 3});
+    placement.resize(0, 2);
+    placement.resize(0, 1);
+    EXPECT_EQ(placement.max_held(StreamKind::decode), 5U);
+    for (uint32_t expert = 0; expert < 4; ++expert) {
+        placement.land(expert);
+        placement.take(expert);
+        placement.release(expert);
+    }
+    EXPECT_EQ(placement.resident(), 4U);
+    EXPECT_TRUE(placement.take_retired().empty());
+    placement.close();
+    EXPECT_EQ(placement.take_retired().size(), 3U);
+    EXPECT_TRUE(resident(placement, {3}));
+    EXPECT_EQ(placement.resident(), 1U);
+    EXPECT_EQ(placement.max_held(StreamKind::decode), 2U);
+}
+
 }  // namespace colibri

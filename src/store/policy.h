@@ -7,6 +7,9 @@
 
 namespace colibri {
 
+// For evict(): no key is about to come.
+inline constexpr uint32_t kNobody = UINT32_MAX;
+
 // What a policy is made for. The spans live as long as the call that gets them.
 struct PolicyShape {
     std::span<const uint32_t> layers;  // of each key, ascending
@@ -38,12 +41,14 @@ public:
     virtual void touch(uint32_t key) = 0;
     // free or held -> absent, not as a victim: the read failed or was cancelled.
     virtual void erase(uint32_t key) = 0;
-    // free -> absent: picks the victim that makes room for `newcomer`, an absent key. Empty when no
-    // key is free.
+    // free -> absent: picks the victim that makes room for `newcomer`, an absent key, or for
+    // kNobody, when its slot is to be given up. Empty when no key is free.
     [[nodiscard]] virtual std::optional<uint32_t> evict(uint32_t newcomer) = 0;
     // What earlier runs know of an absent key: how often a step of its layer asks for it, 0 to 1.
     // Only before the first step.
     virtual void remember(uint32_t key, double uses_per_step) = 0;
+    // From now on there are so many slots. Keys beyond that stay until they are evicted.
+    virtual void resize(uint32_t slots) = 0;
 };
 
 }  // namespace colibri

@@ -26,6 +26,7 @@ std::string_view to_string(Kind kind) {
         case Kind::close: return "close";
         case Kind::warm: return "warm";
         case Kind::guess: return "guess";
+        case Kind::resize: return "resize";
         case Kind::hit: return "hit";
         case Kind::evict: return "evict";
         case Kind::issue: return "issue";
@@ -75,6 +76,12 @@ private:
         if (kind == Kind::close) {
             if (!placement_.is_open()) return 0;
             placement_.close();
+            return 1;
+        }
+        if (kind == Kind::resize) {
+            const auto& [pool, slots] = rest[0].expert;
+            if (!placement_.may_resize(pool, slots)) return 0;
+            placement_.resize(pool, slots);
             return 1;
         }
         const auto expert = number_of(ids_, rest[0].expert);
@@ -135,7 +142,8 @@ private:
             case Kind::open_decode:
             case Kind::open_scan:
             case Kind::ask:
-            case Kind::close: return false;
+            case Kind::close:
+            case Kind::resize: return false;
         }
         return false;
     }

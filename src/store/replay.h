@@ -19,9 +19,9 @@ struct ReplayResult {
     std::vector<uint64_t> misses_of;
 };
 
-// Feeds the log's inputs (open, ask, land, fail, take, release, cancel, close) to a fresh placement
-// of this shape. The log must begin with the store's first stream. Errors: invalid_input, naming
-// the event, when the log cannot have come from a store of this shape.
+// Feeds the log's inputs (open, ask, land, fail, take, release, cancel, close, warm, guess, resize)
+// to a fresh placement of this shape. The log must begin with the store's first stream. Errors:
+// invalid_input, naming the event, when the log cannot have come from a store of this shape.
 [[nodiscard]] Result<ReplayResult> replay(std::span<const StoreEvent> log, PlacementShape shape,
                                           const PolicyFactory& make_policy);
 

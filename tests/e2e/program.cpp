@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -98,6 +99,19 @@ void Program::close_output() {
 
 void Program::send_signal(int signal_number) const {
     ::kill(child_, signal_number);
+}
+
+bool Program::wait_until_it_catches(int signal_number, double seconds) const {
+    const std::string path = "/proc/" + std::to_string(child_) + "/status";
+    for (const uint64_t until = now_us() + uint64_t(seconds * 1e6); now_us() < until;) {
+        std::ifstream status(path);
+        for (std::string line; std::getline(status, line);)
+            if (line.starts_with("SigCgt:") &&
+                (std::stoull(line.substr(7), nullptr, 16) >> (signal_number - 1) & 1U) != 0)
+                return true;
+        ::usleep(1000);
+    }
+    return false;
 }
 
 bool Program::pump(double seconds) {

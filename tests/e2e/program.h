@@ -39,6 +39,8 @@ public:
     [[nodiscard]] bool wait_for_out(std::string_view text, double seconds = 20);
     [[nodiscard]] bool wait_for_err(std::string_view text, double seconds = 20);
     void send_signal(int signal_number) const;
+    // Until the program has a handler for the signal: before that, it would end it.
+    [[nodiscard]] bool wait_until_it_catches(int signal_number, double seconds = 20) const;
     // Closes the input, reads everything, waits. Kills the program after `seconds` (exit code 137).
     [[nodiscard]] Outcome finish(double seconds = 60);
 

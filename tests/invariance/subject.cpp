@@ -22,6 +22,8 @@ ModelOptions options_of(const Subject& subject, const Setting& setting) {
             .prefill_slice = setting.slice != 0 ? setting.slice : uint32_t(subject.prompt.size()),
             .draft_head = true,
             .policy = setting.policy,
+            .read_hook = setting.read_hook,
+            .mirrors = setting.mirrors,
             .prefetch = setting.prefetch,
             .state_directory = setting.state_directory,
             .warm = !setting.state_directory.empty()};
@@ -104,6 +106,7 @@ std::unique_ptr<Model> open(const Subject& subject, const Setting& setting) {
 
 void Feed::tokens(std::span<const int32_t> tokens) {
     ForwardOptions options{.logits = LogitRows::all};
+    options.between_layers = between_layers;
     options.on_logits = [&](uint32_t, std::span<const float> l) -> Status {
         logits.insert(logits.end(), l.begin(), l.end());
         return {};
@@ -137,9 +140,10 @@ void decode(Feed& feed, Outcome& outcome) {
     outcome.decode.assign(feed.logits.begin() + std::ptrdiff_t(before), feed.logits.end());
 }
 
-Outcome run(Model& model, const Subject& subject) {
+Outcome run(Model& model, const Subject& subject, const std::function<void()>& between_layers) {
     Outcome outcome;
     Feed feed(model);
+    feed.between_layers = between_layers;
     feed.tokens(subject.prompt);
     outcome.prompt = feed.logits;
     decode(feed, outcome);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct Setting {
     PolicyKind policy = PolicyKind::frequency;
     PrefetchMode prefetch = PrefetchMode::off;
     std::string state_directory = {};  // with a usage history, and a warm start from it
+    std::vector<MirrorOptions> mirrors = {};
+    ReadHook read_hook = {};  // faults on the reads of experts
     [[nodiscard]] std::string text() const;
 };
 
@@ -64,12 +67,14 @@ private:
 public:
     SequenceState state;
     std::vector<float> logits, hidden;
+    std::function<void()> between_layers;
 };
 
 // Greedy continuation of a feed whose last logits are those of the prompt.
 void decode(Feed& feed, Outcome& outcome);
-// The whole programme on a fresh state.
-[[nodiscard]] Outcome run(Model& model, const Subject& subject);
+// The whole programme on a fresh state. `between_layers` is called before each main layer.
+[[nodiscard]] Outcome run(Model& model, const Subject& subject,
+                          const std::function<void()>& between_layers = {});
 
 class Tally {
 public:
