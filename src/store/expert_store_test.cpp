@@ -390,4 +390,37 @@ TEST(ExpertStore, ChangesReadersAndForgets) {
     EXPECT_EQ(store->counters().misses, 6U);
 }
 
+// Goal: what was guessed or warmed and not read yet cannot lock up a consumer that holds as many
+// leases as it may.
+// Method: one staging buffer. Every cache slot waits for a warm read; the stream's first experts
+// are held in all other slots, and the next one fills the staging buffer without a slot.
+TEST(ExpertStore, WarmReadsDoNotLockUpHeldLeases) {
+    const StoreFixture fixture({.slots = 3, .ring_slots = 2});
+    const ReadFaults disk;
+    StoreConfig config = fixture.config();
+    config.staging_buffers = 1;
+    config.make_reader = disk.reader(1);
+    const auto store = make_store(config);
+    disk.add({.kind = ReadFault::Kind::blocked, .times = 1});
+    ASSERT_TRUE(store->open_stream(std::vector<ExpertId>{{0, 0}}, StreamKind::decode));
+    store->warm(std::vector<ExpertId>{{0, 8}, {0, 9}});
+    CancelToken late;
+    const std::vector<ExpertId> set{{1, 1}, {1, 2}, {1, 3}, {1, 4}};
+    ASSERT_TRUE(store->open_stream(set, StreamKind::decode, &late));
+    disk.clear();
+    std::jthread watchdog([&](const std::stop_token& done) {
+        for (int i = 0; i < 5000 && !done.stop_requested(); ++i)
+            std::this_thread::sleep_for(milliseconds(1));
+        late.cancel();
+    });
+    std::vector<ExpertLease> held;
+    for (size_t i = 0; i < set.size(); ++i) {
+        auto lease = store->next();
+        ASSERT_TRUE(lease) << lease.error().message;
+        EXPECT_TRUE(fixture.right(*lease));
+        ASSERT_LT(held.size(), store->max_held());
+        held.push_back(*std::move(lease));
+    }
+}
+
 }  // namespace colibri

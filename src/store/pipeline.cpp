@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <chrono>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/units.h"
 
 namespace colibri {
@@ -85,6 +82,7 @@ Status Pipeline::make_tickets(const StoreConfig& config) {
     for (uint32_t expert = 0; expert < table_.size(); ++expert)
         runs_max = std::max(runs_max, table_.runs(expert).size());
     tickets_.resize(counts.all());
+    staged_tickets_ = counts.staged;
     for (uint32_t i = counts.all(); i-- > 0;) {
         if (i < counts.staged) {
             TRY(tickets_[i].buffer, AlignedBuffer::allocate(buffer_bytes));
@@ -159,6 +157,7 @@ void Pipeline::request(std::span<const Order> orders) {
     }
     if (somebody_waits) recall_speculative();
     start_reads();
+    break_deadlock();
 }
 
 void Pipeline::assign(const Order& order) {
@@ -176,6 +175,8 @@ void Pipeline::assign(const Order& order) {
         start_reads();
     } else if (flight.phase == Phase::arrived) {
         start_landing(order.expert);
+    } else if (flight.phase == Phase::queued) {
+        break_deadlock();
     }
 }
 
@@ -222,6 +223,30 @@ void Pipeline::start_reads() {
     }
 }
 
+// Staging can be full of experts that wait for slots while every slot waits for an expert that
+// waits for staging: guesses queue behind demand, and a consumer may hold what it has. The last one
+// gives its place up to one that has a slot, and is read again.
+void Pipeline::break_deadlock() {
+    if (!free_staged_.empty()) return;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < staged_tickets_; ++i) {
+        const Flight& flight = flights_[tickets_[i].expert];
+        if (flight.ticket != i || flight.phase != Phase::arrived) return;
+        last = std::max(last, tickets_[i].expert);
+    }
+    for (Queue* queue : {&demand_, &speculative_})
+        for (size_t i = queue->begin; i < queue->experts.size(); ++i) {
+            const uint32_t expert = queue->experts[i];
+            if (flights_[expert].slot.empty() || table_.in_place(expert)) continue;
+            CHECK(queue->remove(expert));
+            free_staged_.push_back(std::exchange(flights_[last].ticket, kNoTicket));
+            flights_[last].phase = Phase::queued;
+            demand_.experts.insert(demand_.experts.begin() + int64_t(demand_.begin), last);
+            CHECK(start_read(expert));
+            return;
+        }
+}
+
 // False when there is no ticket for it.
 bool Pipeline::start_read(uint32_t expert) {
     Flight& flight = flights_[expert];
@@ -239,28 +264,6 @@ bool Pipeline::start_read(uint32_t expert) {
     tickets_[flight.ticket].expert = expert;
     begin_attempts(expert);
     return true;
-}
-
-void Pipeline::begin_attempts(uint32_t expert) {
-    Ticket& ticket = tickets_[flights_[expert].ticket];
-    ticket.tried = 0;
-    ticket.failed.reset();
-    next_copy(ticket);
-    submit(expert);
-}
-
-void Pipeline::next_copy(Ticket& ticket) {
-    const uint32_t copies = table_.copies(ticket.expert);
-    ticket.copy = uint32_t(std::countr_one(ticket.tried));
-    if (copies > 1 && !health_.spotless()) {
-        std::array<uint32_t, kCopiesMax> places{};
-        for (uint32_t copy = 0; copy < copies; ++copy)
-            places[copy] = table_.place_of(ticket.expert, copy);
-        ticket.copy =
-            health_.choose(ticket.expert, {places.data(), copies}, ticket.tried, now_us());
-    }
-    ticket.tried |= 1U << ticket.copy;
-    ticket.read_again = false;
 }
 
 void Pipeline::submit(uint32_t expert) {
@@ -308,83 +311,10 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
         if (!try_elsewhere(expert, status.error())) complete(expert, std::move(status));
     } else if (flight.slot.empty()) {
         flight.phase = Phase::arrived;
+        break_deadlock();
     } else {
         start_landing(expert);
     }
-}
-
-// Before the drive is blamed: somebody may have changed the file. Without the mutex: a drive that
-// hangs must not hold up the others.
-void Pipeline::explain(uint32_t expert, Error& error) const {
-    uint32_t copy = 0;
-    {
-        const std::lock_guard lock(mutex_);
-        copy = tickets_[flights_[expert].ticket].copy;
-    }
-    const auto runs = uint32_t(table_.runs(expert).size());
-    for (uint32_t i = 0; i < runs; ++i) {
-        Status unchanged = files_[table_.file_of(expert, i, copy)]->check_unchanged();
-        if (unchanged) continue;
-        error = std::move(unchanged).error();
-        return;
-    }
-}
-
-std::string Pipeline::places_of(uint32_t expert, uint32_t copy) const {
-    std::string text;
-    const std::span<const ExpertRun> runs = table_.runs(expert);
-    for (uint32_t i = 0; i < runs.size(); ++i)
-        text += fmt::format("{}{}: {} bytes at offset {}", i == 0 ? "" : ", ",
-                            files_[table_.file_of(expert, i, copy)]->path(), runs[i].size_bytes,
-                            runs[i].offset);
-    return text;
-}
-
-// After a failed attempt: another one of the same copy if its bytes were corrupt for the first time
-// (the way from the drive may be to blame), else the next copy. False when there is none; `error`
-// then tells of all copies.
-bool Pipeline::try_elsewhere(uint32_t expert, Error& error) {
-    Ticket& ticket = tickets_[flights_[expert].ticket];
-    const bool landed = flights_[expert].phase == Phase::landing;
-    if (landed && error.kind != ErrorKind::corrupt) return false;
-    if (landed) {
-        ++counters_.corrupt_reads;
-        error = std::move(error).within(places_of(expert, ticket.copy) +
-                                        (ticket.read_again ? ", read twice" : ""));
-    }
-    if (landed && !ticket.read_again) {
-        ticket.read_again = true;
-    } else {
-        const bool last = uint32_t(std::popcount(ticket.tried)) == table_.copies(expert);
-        blame(ticket, error, last);
-        if (ticket.failed)
-            error.message =
-                fmt::format("{}; its mirror failed too: {}", ticket.failed->message, error.message);
-        if (last) return false;
-        ticket.failed = std::move(error);
-        next_copy(ticket);
-    }
-    ++counters_.retries;
-    submit(expert);
-    return true;
-}
-
-void Pipeline::blame(const Ticket& ticket, const Error& error, bool last) {
-    const ExpertId id = table_.id(ticket.expert);
-    const std::string what =
-        fmt::format("layer {} expert {}: {}", id.layer, id.index, error.message);
-    health_.read_failed({.place = table_.place_of(ticket.expert, ticket.copy),
-                         .expert = ticket.expert,
-                         .hard = error.kind == ErrorKind::io,
-                         .last = last,
-                         .what = what},
-                        now_us());
-}
-
-void Pipeline::praise(const Ticket& ticket) {
-    if (!health_.spotless())
-        health_.read_succeeded(table_.place_of(ticket.expert, ticket.copy), ticket.expert,
-                               now_us());
 }
 
 void Pipeline::start_landing(uint32_t expert) {

@@ -147,6 +147,7 @@ private:
     // With mutex_ held:
     void start_reads();
     [[nodiscard]] bool start_read(uint32_t expert);
+    void break_deadlock();
     void recall_speculative();
     void start_landing(uint32_t expert);
     void finish(uint32_t expert, const Flight& after);
@@ -178,6 +179,7 @@ private:
     bool consumer_waits_ = false;
     std::vector<Flight> flights_;  // by expert
     std::vector<Ticket> tickets_;
+    uint32_t staged_tickets_ = 0;  // the first ones of tickets_
     std::vector<uint32_t> free_staged_;
     std::vector<uint32_t> free_in_place_;
     std::vector<uint32_t> slotless_;
