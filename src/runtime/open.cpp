@@ -246,11 +246,18 @@ Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>&
     return {};
 }
 
-// The model's own directory, then the mirrors.
+// The directories of the model's own files, then the mirrors.
 StorePlaces places_of(const std::string& directory, const Checkpoint& checkpoint,
                       const Mirrors& mirrors) {
     StorePlaces places{.directories = {directory}, .of_file = {}};
-    places.of_file.assign(checkpoint.files().size() + mirrors.files.size(), 0);
+    for (const CheckpointFile& file : checkpoint.files()) {
+        const std::string own = file.path.substr(0, file.path.find_last_of('/'));
+        auto& known = places.directories;
+        const auto found = std::find(known.begin(), known.end(), own);
+        places.of_file.push_back(uint32_t(found - known.begin()));
+        if (found == known.end()) known.push_back(own);
+    }
+    places.of_file.resize(checkpoint.files().size() + mirrors.files.size());
     for (const Mirrors::Copy& copy : mirrors.copies) {
         for (const uint32_t number : copy.file_of)
             if (number != Mirrors::kNoFile)

@@ -52,8 +52,8 @@ struct ExpertSource {
     // multiple of kDirectBlockBytes and fits the slot, rounded up to one.
     bool in_place = false;
     // Copies, tried in this order when a read fails or landing says that its bytes are corrupt:
-    // for each extent the file that has the same bytes at the same offset. All files of a copy are
-    // in one place. At most 31. A place that has stopped answering is passed over.
+    // for each extent the file that has the same bytes at the same offset. At most 31. A copy in a
+    // place that has stopped answering is passed over.
     std::vector<std::vector<uint32_t>> mirrors;
 };
 

@@ -68,9 +68,9 @@ public:
         if (copy == 0) return runs(expert)[run].file;
         return mirrors_[mirror_begin_[expert] + (copy - 1) * runs(expert).size() + run];
     }
-    // Where that copy is: index into StorePlaces::directories.
-    [[nodiscard]] uint32_t place_of(uint32_t expert, uint32_t copy) const {
-        return places_.empty() ? 0 : places_[file_of(expert, 0, copy)];
+    // Where that file is: index into StorePlaces::directories.
+    [[nodiscard]] uint32_t place_of(uint32_t expert, uint32_t run, uint32_t copy) const {
+        return places_.empty() ? 0 : places_[file_of(expert, run, copy)];
     }
     // In the same order.
     [[nodiscard]] std::span<const ExpertRun> runs(uint32_t expert) const {

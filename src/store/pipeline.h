@@ -153,6 +153,7 @@ private:
     void finish(uint32_t expert, const Flight& after);
     void begin_attempts(uint32_t expert);
     void next_copy(Ticket& ticket);
+    [[nodiscard]] uint32_t place_to_ask(uint32_t expert, uint32_t copy) const;
     void submit(uint32_t expert);
     [[nodiscard]] bool try_elsewhere(uint32_t expert, Error& error);
     void blame(const Ticket& ticket, const Error& error, bool last);

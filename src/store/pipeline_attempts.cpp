@@ -18,13 +18,23 @@ void Pipeline::begin_attempts(uint32_t expert) {
     submit(expert);
 }
 
+// Of the places that a copy is spread over: one that does not answer, if there is one.
+uint32_t Pipeline::place_to_ask(uint32_t expert, uint32_t copy) const {
+    const auto runs = uint32_t(table_.runs(expert).size());
+    for (uint32_t run = 0; run < runs; ++run)
+        if (const uint32_t place = table_.place_of(expert, run, copy);
+            health_.place_state(place) == StorageState::failed)
+            return place;
+    return table_.place_of(expert, 0, copy);
+}
+
 void Pipeline::next_copy(Ticket& ticket) {
     const uint32_t copies = table_.copies(ticket.expert);
     ticket.copy = uint32_t(std::countr_one(ticket.tried));
     if (copies > 1 && !health_.spotless()) {
         std::array<uint32_t, kCopiesMax> places{};
         for (uint32_t copy = 0; copy < copies; ++copy)
-            places[copy] = table_.place_of(ticket.expert, copy);
+            places[copy] = place_to_ask(ticket.expert, copy);
         ticket.copy =
             health_.choose(ticket.expert, {places.data(), copies}, ticket.tried, now_us());
     }
@@ -88,11 +98,19 @@ bool Pipeline::try_elsewhere(uint32_t expert, Error& error) {
     return true;
 }
 
+// The place is that of the file which the error names.
 void Pipeline::blame(const Ticket& ticket, const Error& error, bool last) {
     const ExpertId id = table_.id(ticket.expert);
+    uint32_t place = table_.place_of(ticket.expert, 0, ticket.copy);
+    for (uint32_t run = 0; run < table_.runs(ticket.expert).size(); ++run) {
+        const File& file = *files_[table_.file_of(ticket.expert, run, ticket.copy)];
+        if (error.message.find(file.path()) == std::string::npos) continue;
+        place = table_.place_of(ticket.expert, run, ticket.copy);
+        break;
+    }
     const std::string what =
         fmt::format("layer {} expert {}: {}", id.layer, id.index, error.message);
-    health_.read_failed({.place = table_.place_of(ticket.expert, ticket.copy),
+    health_.read_failed({.place = place,
                          .expert = ticket.expert,
                          .hard = error.kind == ErrorKind::io,
                          .last = last,
@@ -101,9 +119,11 @@ void Pipeline::blame(const Ticket& ticket, const Error& error, bool last) {
 }
 
 void Pipeline::praise(const Ticket& ticket) {
-    if (!health_.spotless())
-        health_.read_succeeded(table_.place_of(ticket.expert, ticket.copy), ticket.expert,
-                               now_us());
+    if (health_.spotless()) return;
+    const uint64_t time_us = now_us();
+    for (uint32_t run = 0; run < table_.runs(ticket.expert).size(); ++run)
+        health_.read_succeeded(table_.place_of(ticket.expert, run, ticket.copy), ticket.expert,
+                               time_us);
 }
 
 }  // namespace colibri
