@@ -65,6 +65,7 @@ private:
 [[nodiscard]] Status run_convert_speed(Options options);
 [[nodiscard]] Status run_overlap(Options options);
 [[nodiscard]] Status run_streamed_prefill(Options options);
+[[nodiscard]] Status run_warm(Options options);
 [[nodiscard]] Status run_residency(Options options);
 
 }  // namespace colibri::bench

@@ -59,6 +59,10 @@ constexpr std::array kSubcommands{
         "            --pairs 9 --seconds 5"},
     Subcommand{"prefill", colibri::bench::run_streamed_prefill,
                "a long prompt, as overlap: --rows 1024"},
+    Subcommand{
+        "warm", colibri::bench::run_warm,
+        "filling the cache from the history at the start, and what the first token waits for\n"
+        "            it: as overlap, --state DIR"},
     Subcommand{"residency", colibri::bench::run_residency,
                "peak resident set against the plan, slots and context filled: as overlap"},
     Subcommand{"nano", colibri::bench::run_nano,

@@ -1,8 +1,10 @@
 // How close a model that streams its experts comes to its bounds: the drive alone, and itself with
 // every expert in memory.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/heap.h"
@@ -180,7 +182,75 @@ Result<double> prefill_seconds(Model& model, std::span<const int32_t> tokens) {
     return double(now_us() - begin_us) / 1e6;
 }
 
+struct WarmStart {
+    double first_token_s = 0;
+    double bytes_per_s = 0;  // until every slot is full
+};
+
+Result<WarmStart> start(const Setup& setup, const std::string& state_directory, bool warm) {
+    Notices notices;
+    TRY(const auto model, Model::open({.directory = setup.directory,
+                                       .ram_budget_bytes = setup.ram_bytes,
+                                       .context = setup.context,
+                                       .kernels = setup.kernels,
+                                       .threads = setup.threads,
+                                       .prefetch = setup.prefetch,
+                                       .state_directory = state_directory,
+                                       .warm = warm},
+                                      notices));
+    const uint64_t begin_us = now_us();
+    Follower follower(*model, setup.recording, 0.7);
+    TRY_STATUS(follower.step());
+    WarmStart result{.first_token_s = double(now_us() - begin_us) / 1e6};
+    while (warm && model->store_counters().resident < model->plan().expert_slots) {
+        (void)model->store().ready();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    result.bytes_per_s =
+        double(model->store_counters().read_bytes) / (double(now_us() - begin_us) / 1e6);
+    return result;
+}
+
 }  // namespace
+
+Status run_warm(Options options) {
+    const std::string state_directory = options.text("state", "build/bench-state");
+    TRY(const Setup setup, read_options(options));
+    {
+        Notices notices;
+        TRY(const auto model, Model::open({.directory = setup.directory,
+                                           .ram_budget_bytes = setup.ram_bytes,
+                                           .context = setup.context,
+                                           .state_directory = state_directory},
+                                          notices));
+        Follower follower(*model, setup.recording, 0.7);
+        for (int token = 0; token < 64; ++token) TRY_STATUS(follower.step());
+        TRY_STATUS(model->save_usage(64));
+    }
+    TRY(const auto plan_of, open_model(setup, setup.ram_bytes));
+    TRY(DriveProbe drive, DriveProbe::create(setup, plan_of->plan(), true));
+    std::vector<double> probe, filling, cold_s, warm_s;
+    for (uint32_t pair = 0; pair < setup.pairs.pairs; ++pair) {
+        probe.push_back(drive.rate(setup.pairs.seconds) / 1e9);
+        TRY_STATUS(drive.status());
+        TRY(const WarmStart cold, start(setup, state_directory, false));
+        TRY(const WarmStart warm, start(setup, state_directory, true));
+        filling.push_back(warm.bytes_per_s / 1e9);
+        cold_s.push_back(cold.first_token_s);
+        warm_s.push_back(warm.first_token_s);
+    }
+    std::vector<double> delays;
+    for (size_t i = 0; i < cold_s.size(); ++i) delays.push_back(warm_s[i] / cold_s[i]);
+    JsonLine line("warm");
+    describe(line, setup, *plan_of);
+    line.add("first_token_s_cold", quantile(cold_s, 0.5))
+        .add("first_token_s_warm", quantile(warm_s, 0.5))
+        .add("first_token_ratio_median", quantile(delays, 0.5))
+        .add("first_token_ratio_p90", quantile(delays, 0.9));
+    add_pairs(line, summarize_pairs(probe, filling));
+    line.add_machine().print();
+    return {};
+}
 
 Status run_overlap(Options options) {
     TRY(const Setup setup, read_options(options));
