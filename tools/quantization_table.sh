@@ -11,11 +11,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 questions=(
-    "What is colibri?"
     "What is the capital of France?"
-    "What is 7 plus 5?"
-    "Translate into German: good morning"
-    "Why is the sky blue?"
+    "What is 23 plus 45?"
+    "Write a SQL query that lists all rows of the table books."
+    "Translate to German: The house is red."
+    "What does an expert cache do?"
 )
 
 answers() {
