@@ -35,7 +35,7 @@ constexpr std::array kSubcommands{
     Subcommand{"routes", colibri::bench::run_routes_decode,
                "decode along recorded routes, guessing the next layer's experts off and on:\n"
                "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
-               "            --ram 1G --recall 70 --policy frequency|lru --threads N --isa NAME\n"
+               "            --ram 1G --recall 68 --policy frequency|lru --threads N --isa NAME\n"
                "            --directory build --pairs 9 --seconds 5"},
     Subcommand{
         "disk", colibri::bench::run_disk_stream,

@@ -106,11 +106,16 @@ Follower::Follower(Model& model, const Recording& recording, double recall)
         const auto& token = recording_.tokens[at_ % recording_.tokens.size()];
         const std::vector<uint32_t>& chosen = token[routes.layer - first_layer_];
         for (uint32_t i = 0; i < routes.top_k; ++i) {
-            // A guess that is not right is any expert.
             const bool right = !routes.guess || random_.uniform() < recall_;
-            ids[i] = right ? chosen[i] : uint32_t(random_.below(recording_.experts));
+            ids[i] = right ? chosen[i] : expert_of_another_token(routes.layer - first_layer_);
         }
     };
+}
+
+// A router's wrong guesses are experts that it likes, not any of the layer's.
+uint32_t Follower::expert_of_another_token(uint32_t layer) {
+    const auto& token = recording_.tokens[random_.below(recording_.tokens.size())];
+    return token[layer][random_.below(recording_.top_k)];
 }
 
 Status Follower::step() {

@@ -32,7 +32,8 @@ struct Recording {
                                        uint64_t expert_bytes);
 
 // Runs decode steps whose experts the recording decides; guesses of the next layer's experts are
-// right as often as `recall` says. Model and recording outlive it.
+// right as often as `recall` says, otherwise what that layer used for some other token. Model and
+// recording outlive it.
 class Follower {
 public:
     Follower(Model& model, const Recording& recording, double recall);
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] uint64_t steps() const { return at_; }
 
 private:
+    [[nodiscard]] uint32_t expert_of_another_token(uint32_t layer);
+
     Model& model_;
     const Recording& recording_;
     uint32_t first_layer_;

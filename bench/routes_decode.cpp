@@ -42,7 +42,7 @@ Status run_routes_decode(Options options) {
     TRY(const uint32_t layers, options.count("layers", kAllLayers));
     TRY(const uint64_t expert_bytes, options.bytes("expert", kMiB));
     TRY(const uint64_t ram_bytes, options.bytes("ram", kGiB));
-    TRY(const uint32_t recall_percent, options.count("recall", 70));
+    TRY(const uint32_t recall_percent, options.count("recall", 68));
     TRY(const uint32_t threads, options.count("threads", usable_cores()));
     const std::string policy = options.text("policy", "frequency");
     PairSettings settings;

@@ -22,6 +22,7 @@ namespace colibri::bench {
 namespace {
 
 constexpr uint32_t kProbeDepth = 8;
+constexpr double kRecall = 0.68;  // of a trained model: colibri_bench recall
 
 struct Setup {
     std::string routes, directory;
@@ -199,7 +200,7 @@ Result<WarmStart> start(const Setup& setup, const std::string& state_directory, 
                                        .warm = warm},
                                       notices));
     const uint64_t begin_us = now_us();
-    Follower follower(*model, setup.recording, 0.7);
+    Follower follower(*model, setup.recording, kRecall);
     TRY_STATUS(follower.step());
     WarmStart result{.first_token_s = double(now_us() - begin_us) / 1e6};
     while (warm && model->store_counters().resident < model->plan().expert_slots) {
@@ -223,7 +224,7 @@ Status run_warm(Options options) {
                                            .context = setup.context,
                                            .state_directory = state_directory},
                                           notices));
-        Follower follower(*model, setup.recording, 0.7);
+        Follower follower(*model, setup.recording, kRecall);
         for (int token = 0; token < 64; ++token) TRY_STATUS(follower.step());
         TRY_STATUS(model->save_usage(64));
     }
@@ -256,8 +257,8 @@ Status run_overlap(Options options) {
     TRY(const Setup setup, read_options(options));
     TRY(Bounds bounds, open_both(setup));
     TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), false));
-    Follower resident(*bounds.resident, setup.recording, 0.7);
-    Follower streamed(*bounds.streamed, setup.recording, 0.7);
+    Follower resident(*bounds.resident, setup.recording, kRecall);
+    Follower streamed(*bounds.streamed, setup.recording, kRecall);
     for (size_t i = 0; i < setup.recording.tokens.size(); ++i) {
         TRY_STATUS(resident.step());
         TRY_STATUS(streamed.step());
@@ -324,7 +325,7 @@ Status run_residency(Options options) {
     const uint32_t rows = std::min(setup.rows, setup.context - 1);
     TRY([[maybe_unused]] const double seconds,
         prefill_seconds(*model, prompt_tokens(*model, setup.context, 1)));
-    Follower follower(*model, setup.recording, 0.7);
+    Follower follower(*model, setup.recording, kRecall);
     const uint64_t tokens_max = 4 * setup.recording.tokens.size();
     while (
         follower.steps() < tokens_max &&
