@@ -132,7 +132,8 @@ TEST_P(Storage, RecoveredFaultsLeaveNoTrace) {
             tally_->compare(run(*model, subject), want_, vocab_,
                             checked ? "faults, container" : "faults");
         }
-        EXPECT_GT(weather.failures(), 5U);
+        // The smaller models' files have room for a few windows that are no neighbors.
+        EXPECT_GT(weather.failures(), 1U);
     }
 }
 
