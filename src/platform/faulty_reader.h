@@ -200,8 +200,9 @@ private:
             const auto first =
                 std::min_element(waiting_.begin(), waiting_.end(),
                                  [](const Late& a, const Late& b) { return a.due < b.due; });
-            if (first->due > Clock::now()) {
-                came_.wait_until(lock, first->due);
+            // A copy: more may be added, which moves them, while the wait reads its argument.
+            if (const Clock::time_point due = first->due; due > Clock::now()) {
+                came_.wait_until(lock, due);
                 continue;
             }
             Late late = std::move(*first);
