@@ -21,18 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Checks content as a checksum would.
-LandingFunction checked(const LandingFunction& copy) {
-    return [copy](ExpertId id, std::span<const std::span<const std::byte>> raw,
-                  std::span<std::byte> slot) -> Status {
-        TRY_STATUS(copy(id, raw, slot));
-        for (uint64_t at = 0; at < slot.size(); ++at)
-            if (slot[at] != expert_byte(id, at))
-                return fail(ErrorKind::corrupt, "checksum of gate differs");
-        return {};
-    };
-}
-
 // A store on a disk that can be told to misbehave.
 struct FaultyStore {
     StoreFixture fixture;

@@ -93,16 +93,6 @@ private:
             if (fixture.files()[i].get() == file) return i / files;
         return 0;
     }
-    static LandingFunction checked(const LandingFunction& copy) {
-        return [copy](ExpertId id, std::span<const std::span<const std::byte>> raw,
-                      std::span<std::byte> slot) -> Status {
-            TRY_STATUS(copy(id, raw, slot));
-            for (uint64_t at = 0; at < slot.size(); ++at)
-                if (slot[at] != expert_byte(id, at))
-                    return fail(ErrorKind::corrupt, "checksum of gate differs");
-            return {};
-        };
-    }
 };
 
 // How many lines of each kind the store had for the user.

@@ -168,6 +168,18 @@ private:
     std::vector<ExpertSource> sources_;
 };
 
+// Checks content as a checksum would.
+inline LandingFunction checked(const LandingFunction& copy) {
+    return [copy](ExpertId id, std::span<const std::span<const std::byte>> raw,
+                  std::span<std::byte> slot) -> Status {
+        TRY_STATUS(copy(id, raw, slot));
+        for (uint64_t at = 0; at < slot.size(); ++at)
+            if (slot[at] != expert_byte(id, at))
+                return fail(ErrorKind::corrupt, "checksum of gate differs");
+        return {};
+    };
+}
+
 inline std::unique_ptr<ExpertStore> make_store(StoreConfig config) {
     auto store = ExpertStore::create(std::move(config));
     if (!store) ADD_FAILURE() << store.error().message;

@@ -94,13 +94,8 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, ContainerInvariance,
                                          "olmoe_out_int8"),
                          [](const auto& row) { return row.param; });
 
-class SyntheticContainer : public testing::TestWithParam<Format> {};
-
-// Goal: the same for widths that are no multiples of anything, and for every stored form.
-// Method: random models.
-TEST_P(SyntheticContainer, GivesTheSameBits) {
-    const TestTree tree;
-    const synthetic::GlmShape shape{.dim = 200,
+// Widths that are no multiples of anything.
+const synthetic::GlmShape kOddShape{.dim = 200,
                                     .heads = 5,
                                     .q_rank = 72,
                                     .kv_rank = 88,
@@ -111,8 +106,15 @@ TEST_P(SyntheticContainer, GivesTheSameBits) {
                                     .experts = 8,
                                     .indexers = "FSF",
                                     .seed = 3};
+
+class SyntheticContainer : public testing::TestWithParam<Format> {};
+
+// Goal: the same for widths that are no multiples of anything, and for every stored form.
+// Method: random models.
+TEST_P(SyntheticContainer, GivesTheSameBits) {
+    const TestTree tree;
     std::filesystem::create_directories(tree.path("source"));
-    const Status written = synthetic::write_glm(tree.path("source"), shape, GetParam());
+    const Status written = synthetic::write_glm(tree.path("source"), kOddShape, GetParam());
     ASSERT_TRUE(written) << written.error().message;
     Rng rng(7);
     Subject subject{.name = "glm_" + std::string(to_string(GetParam())),
@@ -150,23 +152,12 @@ double alikeness(const std::vector<float>& a, const std::vector<float>& b) {
 // wrong layouts give unrelated ones.
 TEST(QuantizedContainer, AnswersLikeItsSource) {
     const TestTree tree;
-    const synthetic::GlmShape shape{.dim = 200,
-                                    .heads = 5,
-                                    .q_rank = 72,
-                                    .kv_rank = 88,
-                                    .nope = 20,
-                                    .value = 24,
-                                    .dense_hidden = 136,
-                                    .expert_hidden = 72,
-                                    .experts = 8,
-                                    .indexers = "FSF",
-                                    .seed = 3};
     const Subject source{
         .name = "source",
         .directory = tree.path("source"),
         .prompt = {3, 141, 59, 26, 53, 58, 97, 93, 23, 84, 62, 64, 33, 83, 27, 95}};
     std::filesystem::create_directories(source.directory);
-    ASSERT_TRUE(synthetic::write_glm(source.directory, shape, Format::bf16));
+    ASSERT_TRUE(synthetic::write_glm(source.directory, kOddShape, Format::bf16));
     const Setting setting{.kernels = machine_kernels().back(), .slice = 0};
     const auto logits_of = [&](const std::string& directory) {
         Subject subject = source;
