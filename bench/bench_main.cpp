@@ -24,14 +24,14 @@ constexpr std::array kSubcommands{
         "gemv", colibri::bench::run_gemv,
         "decode products over a large weight set, interleaved with membw:\n"
         "            --format int8-row|int8-g64|int4-g64|fp8-g128|bf16|f32 --bytes 4G --isa NAME\n"
-        "            --threads N --pairs 9 --seconds 5 --rows 1"},
+        "            --threads N --pairs 9 --seconds 5 --turn 0.25 --rows 1"},
     Subcommand{"matmul", colibri::bench::run_matmul,
                "products of one matrix in the cache beside the peak of fma: --format F --isa NAME\n"
                "            --rows 64 --outputs 2048 --columns 6144 --seconds 1 --threads 1"},
     Subcommand{"decode", colibri::bench::run_resident_decode,
                "a synthetic model that lies in memory, interleaved with membw:\n"
                "            --format int8-row|int4-g64 --bytes 4G --directory build --threads N\n"
-               "            --pairs 9 --seconds 5 --isa NAME"},
+               "            --pairs 9 --seconds 5 --turn 0.25 --isa NAME"},
     Subcommand{"routes", colibri::bench::run_routes_decode,
                "decode along recorded routes, guessing the next layer's experts off and on:\n"
                "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
@@ -56,7 +56,7 @@ constexpr std::array kSubcommands{
         "decode along recorded routes beside its bounds, the drive and the processor alone:\n"
         "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
         "            --ram 2G --prefetch auto|on|off --ctx 2048 --threads N --isa NAME\n"
-        "            --pairs 9 --seconds 5"},
+        "            --pairs 9 --seconds 5 --turn 1"},
     Subcommand{"prefill", colibri::bench::run_streamed_prefill,
                "a long prompt, as overlap: --rows 1024"},
     Subcommand{

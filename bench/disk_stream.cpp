@@ -229,8 +229,10 @@ Result<Setup> read_options(Options& options) {
 }
 
 Result<ReadSpeed> measure_probe(const Setup& setup, const std::shared_ptr<const File>& file,
-                                double seconds, std::span<const uint64_t> places, size_t first) {
+                                double seconds, uint64_t memory_bytes,
+                                std::span<const uint64_t> places, size_t first) {
     const ReadPattern pattern{.block_bytes = setup.expert_bytes,
+                              .memory_bytes = memory_bytes,
                               .depth = setup.depth,
                               .seconds = seconds,
                               .offsets = places,
@@ -266,7 +268,8 @@ Status run_disk_stream(Options options) {
     const PairSummary summary = run_pairs(
         setup.pairs,
         [&](double seconds) {
-            const auto speed = measure_probe(setup, file, seconds, places, place);
+            const auto speed =
+                measure_probe(setup, file, seconds, slots * setup.expert_bytes, places, place);
             if (!speed) probe_error = speed.error();
             if (speed) place += speed->reads;
             return speed ? speed->bytes_per_second / 1e9 : 1;

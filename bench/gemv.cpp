@@ -43,6 +43,7 @@ Status run_gemv(Options options) {
     PairSettings settings;
     TRY(settings.pairs, options.count("pairs", settings.pairs));
     TRY(settings.seconds, options.seconds("seconds", settings.seconds));
+    TRY(settings.turn_seconds, options.seconds("turn", 0.25));
     TRY(const Kernels* table, options.kernels());
     TRY_STATUS(options.unknown());
 
@@ -69,6 +70,7 @@ Status run_gemv(Options options) {
         .add("read_loop", loop.name)
         .add("pairs", uint64_t(settings.pairs))
         .add("seconds", settings.seconds)
+        .add("turn_seconds", settings.turn_seconds)
         .add("unit", std::string_view("GB/s"));
     add_pairs(line, summary);
     line.add_machine().print();

@@ -1,5 +1,6 @@
 #include "bench/membw.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -139,17 +140,14 @@ double read_rate(ThreadPool& pool, std::span<const std::byte> data, const ReadLo
     return double(total.load()) / (now_seconds() - start);
 }
 
+// The loops take many short turns: a machine whose speed changes within seconds would otherwise
+// choose the loop that ran at the better moment.
 ReadLoop fastest_read_loop(ThreadPool& pool, std::span<const std::byte> data) {
-    ReadLoop best;
-    double best_rate = 0;
-    for (int round = 0; round < 2; ++round)
-        for (const ReadLoop& loop : read_loops()) {
-            const double rate = read_rate(pool, data, loop, 0.25);
-            if (rate <= best_rate) continue;
-            best_rate = rate;
-            best = loop;
-        }
-    return best;
+    const std::vector<ReadLoop> loops = read_loops();
+    std::vector<double> sums(loops.size(), 0);
+    for (int round = 0; round < 20; ++round)
+        for (size_t i = 0; i < loops.size(); ++i) sums[i] += read_rate(pool, data, loops[i], 0.03);
+    return loops[size_t(std::max_element(sums.begin(), sums.end()) - sums.begin())];
 }
 
 Status run_membw(Options options) {

@@ -15,6 +15,15 @@ namespace colibri::bench {
 struct PairSettings {
     uint32_t pairs = 9;
     double seconds = 5;
+    // Within a pair the two take turns of about this long, so that both meet the same changes of
+    // the machine's speed; 0: one turn each. For things that can be interrupted without cost, as
+    // products and reads of memory can; caches of a drive would notice.
+    double turn_seconds = 0;
+
+    [[nodiscard]] uint32_t turns() const {
+        if (turn_seconds <= 0 || turn_seconds >= seconds) return 1;
+        return uint32_t(seconds / turn_seconds + 0.5);
+    }
 };
 
 struct PairSummary {
@@ -51,15 +60,23 @@ struct PairSummary {
     return summary;
 }
 
-// Each function works for about the given seconds and returns its rate.
+// Each function works for about the given seconds and returns its rate; the rates of a pair are the
+// means over its turns.
 [[nodiscard]] inline PairSummary run_pairs(const PairSettings& settings,
                                            FunctionRef<double(double)> probe,
                                            FunctionRef<double(double)> measured) {
     std::vector<double> probe_rates;
     std::vector<double> measured_rates;
+    const uint32_t turns = settings.turns();
     for (uint32_t pair = 0; pair < settings.pairs; ++pair) {
-        probe_rates.push_back(probe(settings.seconds));
-        measured_rates.push_back(measured(settings.seconds));
+        double probe_sum = 0;
+        double measured_sum = 0;
+        for (uint32_t turn = 0; turn < turns; ++turn) {
+            probe_sum += probe(settings.seconds / turns);
+            measured_sum += measured(settings.seconds / turns);
+        }
+        probe_rates.push_back(probe_sum / turns);
+        measured_rates.push_back(measured_sum / turns);
     }
     return summarize_pairs(std::move(probe_rates), std::move(measured_rates));
 }

@@ -94,7 +94,7 @@ struct Decoder {
         const double begin = now_seconds();
         do {
             SequenceState state = start.snapshot();
-            for (int i = 0; i < 16; ++i, ++steps)
+            for (int i = 0; i < 4; ++i, ++steps)
                 if (!model.forward(state, {&token, 1}, options)) return 0;
         } while (now_seconds() - begin < seconds);
         return double(steps) / (now_seconds() - begin);
@@ -131,6 +131,7 @@ Status run_resident_decode(Options options) {
     PairSettings settings;
     TRY(settings.pairs, options.count("pairs", settings.pairs));
     TRY(settings.seconds, options.seconds("seconds", settings.seconds));
+    TRY(settings.turn_seconds, options.seconds("turn", 0.25));
     TRY(const Kernels* table, options.kernels());
     TRY_STATUS(options.unknown());
     if (format_name != "int8-row" && format_name != "int4-g64")
@@ -180,6 +181,7 @@ Status run_resident_decode(Options options) {
         .add("read_loop", loop.name)
         .add("pairs", uint64_t(settings.pairs))
         .add("seconds", settings.seconds)
+        .add("turn_seconds", settings.turn_seconds)
         .add("unit", std::string_view("GB/s"));
     add_pairs(line, summary);
     line.add_machine().print();

@@ -51,6 +51,7 @@ Result<Setup> read_options(Options& options) {
                                          : PrefetchMode::automatic;
     TRY(setup.pairs.pairs, options.count("pairs", setup.pairs.pairs));
     TRY(setup.pairs.seconds, options.seconds("seconds", setup.pairs.seconds));
+    TRY(setup.pairs.turn_seconds, options.seconds("turn", 1));
     TRY_STATUS(options.unknown());
     if (setup.routes.empty()) return fail(ErrorKind::invalid_input, "--routes TRACE is needed");
     TRY(setup.recording, read_recording(setup.routes, layers));
@@ -120,7 +121,8 @@ void describe(JsonLine& line, const Setup& setup, const Model& streamed) {
         .add("isa", to_string(streamed.kernels().isa))
         .add("threads", uint64_t(setup.threads))
         .add("pairs", uint64_t(setup.pairs.pairs))
-        .add("seconds", setup.pairs.seconds);
+        .add("seconds", setup.pairs.seconds)
+        .add("turn_seconds", setup.pairs.turn_seconds);
 }
 
 // The two models, and what one round of all three measurements gave.
@@ -134,22 +136,11 @@ struct Bounds {
         cpu_s.push_back(cpu);
         streamed_s.push_back(streamed_seconds);
     }
-    // Time over the larger bound, or its inverse.
-    [[nodiscard]] PairSummary summary(bool inverse) const {
-        std::vector<double> bound, measured;
-        for (size_t i = 0; i < io_s.size(); ++i) {
-            const double larger = std::max(io_s[i], cpu_s[i]);
-            bound.push_back(inverse ? 1 / larger : larger);
-            measured.push_back(inverse ? 1 / streamed_s[i] : streamed_s[i]);
-        }
-        PairSummary pairs = summarize_pairs(bound, measured);
-        // The rule is about the plain measurement that decides the bound.
-        const std::vector<double>& deciding =
-            quantile(io_s, 0.5) > quantile(cpu_s, 0.5) ? drive_bytes_per_s : cpu_s;
-        pairs.probe_spread =
-            (quantile(deciding, 1) - quantile(deciding, 0)) / quantile(deciding, 0.5);
-        pairs.is_void = pairs.probe_spread > 0.25;
-        return pairs;
+    // The time taken over the larger bound.
+    [[nodiscard]] PairSummary times() const { return judged(larger_s(), streamed_s); }
+    // The rate reached over what the larger bound allows.
+    [[nodiscard]] PairSummary rates() const {
+        return judged(inverses(larger_s()), inverses(streamed_s));
     }
     void describe_bounds(JsonLine& line) const {
         line.add("io_s_median", quantile(io_s, 0.5))
@@ -157,6 +148,28 @@ struct Bounds {
             .add("drive_gb_per_s", quantile(drive_bytes_per_s, 0.5) / 1e9)
             .add("io_s", io_s)
             .add("cpu_s", cpu_s);
+    }
+
+private:
+    [[nodiscard]] std::vector<double> larger_s() const {
+        std::vector<double> larger;
+        for (size_t i = 0; i < io_s.size(); ++i) larger.push_back(std::max(io_s[i], cpu_s[i]));
+        return larger;
+    }
+    static std::vector<double> inverses(std::vector<double> values) {
+        for (double& value : values) value = 1 / value;
+        return values;
+    }
+    // The rule is about the plain measurement that decides the bound.
+    [[nodiscard]] PairSummary judged(const std::vector<double>& bound,
+                                     const std::vector<double>& measured) const {
+        PairSummary pairs = summarize_pairs(bound, measured);
+        const std::vector<double>& deciding =
+            quantile(io_s, 0.5) > quantile(cpu_s, 0.5) ? drive_bytes_per_s : cpu_s;
+        pairs.probe_spread =
+            (quantile(deciding, 1) - quantile(deciding, 0)) / quantile(deciding, 0.5);
+        pairs.is_void = pairs.probe_spread > 0.25;
+        return pairs;
     }
 };
 
@@ -265,12 +278,21 @@ Status run_overlap(Options options) {
     }
     const StoreCounters first = bounds.streamed->store_counters();
     for (uint32_t pair = 0; pair < setup.pairs.pairs; ++pair) {
-        const double speed = drive.rate(setup.pairs.seconds);
-        TRY_STATUS(drive.status());
-        TRY(const double resident_rate, resident.rate(setup.pairs.seconds));
+        const uint32_t turns = setup.pairs.turns();
+        const double seconds = setup.pairs.seconds / turns;
         const uint64_t bytes = bounds.streamed->store_counters().read_bytes;
         const uint64_t steps = streamed.steps();
-        TRY(const double rate, streamed.rate(setup.pairs.seconds));
+        double speed = 0;
+        double resident_rate = 0;
+        double rate = 0;
+        for (uint32_t turn = 0; turn < turns; ++turn) {
+            speed += drive.rate(seconds) / turns;
+            TRY_STATUS(drive.status());
+            TRY(const double alone, resident.rate(seconds));
+            resident_rate += alone / turns;
+            TRY(const double measured, streamed.rate(seconds));
+            rate += measured / turns;
+        }
         const double read = double(bounds.streamed->store_counters().read_bytes - bytes);
         bounds.add(speed, read / double(streamed.steps() - steps) / speed, 1 / resident_rate,
                    1 / rate);
@@ -281,7 +303,7 @@ Status run_overlap(Options options) {
     describe(line, setup, *bounds.streamed);
     line.add("hit_rate", hits / (hits + double(last.misses - first.misses)));
     bounds.describe_bounds(line);
-    add_pairs(line, bounds.summary(true));
+    add_pairs(line, bounds.rates());
     line.add_machine().print();
     return {};
 }
@@ -310,7 +332,7 @@ Status run_streamed_prefill(Options options) {
         .add("reads_of_a_prompt", reads_most)
         .add("read_more_than_once", reads_most > bounds.streamed->plan().expert_count);
     bounds.describe_bounds(line);
-    add_pairs(line, bounds.summary(false));
+    add_pairs(line, bounds.times());
     line.add_machine().print();
     return {};
 }

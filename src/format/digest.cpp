@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <xxhash.h>
+// The same functions for the processor's widest vectors: every expert that is read is checked,
+// while the next one is on its way through the same memory.
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>
+#endif
 
 #include "base/check.h"
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -75,6 +76,33 @@ private:
     uint64_t at_ = 0;
 };
 
+// Where the blocks go. One piece of memory, of huge pages as the engine's own: small pages cost a
+// share of the speed.
+class Targets {
+public:
+    static Result<Targets> create(const ReadPattern& pattern) {
+        Targets targets;
+        targets.depth_ = std::max(1U, pattern.depth);
+        targets.block_bytes_ = pattern.block_bytes;
+        targets.stride_bytes_ = round_up(pattern.block_bytes, kDirectBlockBytes);
+        const uint64_t round_bytes = targets.depth_ * targets.stride_bytes_;
+        targets.rounds_ = std::max<uint64_t>(1, pattern.memory_bytes / round_bytes);
+        TRY(targets.memory_, AlignedBuffer::allocate(targets.rounds_ * round_bytes));
+        // The system's first touch of a page is not the drive's.
+        std::memset(targets.memory_.data(), 0, targets.memory_.size_bytes());
+        return targets;
+    }
+    // Of the reader's own `turn`-th read.
+    [[nodiscard]] std::span<std::byte> at(uint64_t reader, uint64_t turn) const {
+        const uint64_t place = turn % rounds_ * depth_ + reader;
+        return memory_.bytes().subspan(place * stride_bytes_, block_bytes_);
+    }
+
+private:
+    AlignedBuffer memory_;
+    uint64_t depth_ = 1, block_bytes_ = 0, stride_bytes_ = 0, rounds_ = 1;
+};
+
 // What all threads of a measurement add to; thread-safe.
 class Tally {
 public:
@@ -139,14 +167,11 @@ Status read_block(const Place& place, std::span<std::byte> into) {
 // Keeps the reader busy: each finished request makes room for the next.
 class Feeder final : public ReadSink {
 public:
-    Feeder(const ReadPattern& pattern, Places& places, Tally& tally)
-        : pattern_(pattern), places_(places), tally_(tally) {}
+    Feeder(const ReadPattern& pattern, Places& places, const Targets& targets, Tally& tally)
+        : pattern_(pattern), places_(places), targets_(targets), tally_(tally) {}
 
     Status run(const ReaderOptions& options) {
         slots_.resize(std::max(1U, pattern_.depth));
-        for (Slot& slot : slots_) {
-            TRY(slot.buffer, AlignedBuffer::allocate(pattern_.block_bytes));
-        }
         TRY(reader_, make_reader(*this, options));
         {
             const std::lock_guard lock(mutex_);
@@ -161,8 +186,8 @@ public:
 
 private:
     struct Slot {
-        AlignedBuffer buffer;
         ReadRange range;
+        uint64_t turn = 0;
         uint64_t begin_us = 0;
     };
 
@@ -171,7 +196,7 @@ private:
         const Place place = places_.next();
         slot.range = {.file = place.file,
                       .offset = place.offset,
-                      .out = slot.buffer.bytes().first(pattern_.block_bytes),
+                      .out = targets_.at(number, slot.turn++),
                       .roomy = true};
         slot.begin_us = now_us();
         if (reader_->submit({.tag = number, .ranges = {&slot.range, 1}})) ++under_way_;
@@ -191,6 +216,7 @@ private:
 
     const ReadPattern& pattern_;
     Places& places_;
+    const Targets& targets_;
     Tally& tally_;
     std::mutex mutex_;
     std::condition_variable done_;
@@ -204,27 +230,23 @@ private:
 Result<ReadSpeed> measure_raw(std::span<const std::shared_ptr<const File>> files,
                               const ReadPattern& pattern) {
     TRY(const auto places, Places::create(files, pattern));
-    std::vector<AlignedBuffer> buffers(std::max(1U, pattern.depth));
-    for (AlignedBuffer& buffer : buffers) {
-        TRY(buffer, AlignedBuffer::allocate(pattern.block_bytes));
-    }
+    const uint32_t depth = std::max(1U, pattern.depth);
+    TRY(const Targets targets, Targets::create(pattern));
     Tally tally(pattern);
-    const auto work = [&](std::span<std::byte> into) {
-        do {
+    const auto work = [&](uint32_t reader) {
+        for (uint64_t turn = 0; turn == 0 || !tally.over(); ++turn) {
             const uint64_t begin_us = now_us();
-            if (Status status = read_block(places->next(), into); !status)
+            if (Status status = read_block(places->next(), targets.at(reader, turn)); !status)
                 return tally.add(std::move(status).error());
             tally.add(now_us() - begin_us);
-        } while (!tally.over());
+        }
     };
     try {
         std::vector<std::jthread> threads;
-        for (const AlignedBuffer& buffer : buffers)
-            threads.emplace_back([&] { work(buffer.bytes()); });
+        for (uint32_t i = 0; i < depth; ++i) threads.emplace_back([&, i] { work(i); });
     } catch (const std::system_error& error) {
-        return fail(
-            ErrorKind::out_of_budget,
-            fmt::format("the system refused one of {} threads: {}", buffers.size(), error.what()));
+        return fail(ErrorKind::out_of_budget,
+                    fmt::format("the system refused one of {} threads: {}", depth, error.what()));
     }
     return tally.result();
 }
@@ -232,8 +254,9 @@ Result<ReadSpeed> measure_raw(std::span<const std::shared_ptr<const File>> files
 Result<ReadSpeed> measure_reader(std::span<const std::shared_ptr<const File>> files,
                                  const ReadPattern& pattern, const ReaderOptions& options) {
     TRY(const auto places, Places::create(files, pattern));
+    TRY(const Targets targets, Targets::create(pattern));
     Tally tally(pattern);
-    Feeder feeder(pattern, *places, tally);
+    Feeder feeder(pattern, *places, targets, tally);
     ReaderOptions own = options;
     own.queue_capacity = std::max(1U, pattern.depth);
     TRY_STATUS(feeder.run(own));

@@ -16,7 +16,10 @@ namespace colibri {
 struct ReadPattern {
     bool sequential = false;   // else at random multiples of block_bytes
     uint64_t block_bytes = 0;  // of one read; a multiple of kDirectBlockBytes
-    uint32_t depth = 8;        // reads under way
+    // Reads go to places all over this much memory, one after the other, as a cache's slots are
+    // filled; 0: to the same few places again and again, which the processor's cache holds.
+    uint64_t memory_bytes = 0;
+    uint32_t depth = 8;  // reads under way
     double seconds = 2;
     uint64_t seed = 1;  // of the random places
     // Instead of all that: these places of the first file, over and over from `first` on.

@@ -421,6 +421,23 @@ Status check_tokens(const ModelSpec& spec, std::span<const int32_t> tokens) {
     return {};
 }
 
+// The first token of an answer does not wait for the reads that warm the cache.
+class WarmingHold {
+public:
+    WarmingHold(ExpertStore& store, bool held) : store_(store), held_(held) {
+        if (held) store.hold_warming(true);
+    }
+    ~WarmingHold() {
+        if (held_) store_.hold_warming(false);
+    }
+    WarmingHold(const WarmingHold&) = delete;
+    WarmingHold& operator=(const WarmingHold&) = delete;
+
+private:
+    ExpertStore& store_;
+    bool held_;
+};
+
 // Cuts `count` rows into slices; on error the state is what it was.
 Status in_slices(SequenceState& state, uint32_t count, uint32_t slice_rows,
                  FunctionRef<Status(uint32_t begin, uint32_t rows)> run) {
@@ -479,6 +496,7 @@ Status Model::forward(SequenceState& state, std::span<const int32_t> tokens,
     }
     const auto total = uint32_t(tokens.size());
     Pass pass(*impl_, options);
+    const WarmingHold hold(*impl_->store, state.length() == 0 || total > kDecodeRowsMax);
     const uint64_t begin_us = now_us();
     TRY_STATUS(in_slices(state, total, impl_->plan.slice_rows, [&](uint32_t begin, uint32_t rows) {
         return pass.main_slice(state, tokens.subspan(begin, rows), begin, total);

@@ -97,6 +97,7 @@ struct ExpertStore::Impl {
     std::vector<uint32_t> uses;    // of each expert, by decode streams
     std::vector<uint8_t> warming;  // of each expert: a read of warm() is under way
     uint32_t warming_count = 0;
+    bool warming_held = false;
 
     uint64_t wait_us = 0;
     // Kept for their memory.
@@ -403,6 +404,11 @@ void ExpertStore::warm(std::span<const ExpertId> set) {
         impl.warming[expert] = 1;
     }
     impl.request_speculative();
+}
+
+void ExpertStore::hold_warming(bool held) {
+    if (held && impl_->warming_count == 0) return;
+    if (std::exchange(impl_->warming_held, held) != held) impl_->pipeline->hold_speculative(held);
 }
 
 void ExpertStore::prefetch(std::span<const ExpertId> set) {

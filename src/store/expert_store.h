@@ -228,6 +228,9 @@ public:
     // over; a failure is nobody's error.
     void warm(std::span<const ExpertId> set);
 
+    // While held, reads of warm() that have not begun wait even when nobody else wants the disk.
+    void hold_warming(bool held);
+
     // The next decode stream may ask for these: reads those that are not resident into slots that
     // the cache does not need, as long as there are such slots and nobody else waits for the disk.
     // Evicts nothing. The next stream ends what it does not ask for. Does nothing while warm()

@@ -270,6 +270,7 @@ TEST(ExpertStoreProperty, GuessesAndWarming) {
                                 .times = uint32_t(1 + rng.below(8))});
             }
             const std::vector<ExpertId> set = world.fixture.random_set(rng, 12);
+            if (rng.below(3) == 0) store->hold_warming(rng.below(2) == 0);
             const auto guess = [&] {
                 std::vector<ExpertId> guesses = world.fixture.random_set(rng, 4);
                 guesses.insert(guesses.end(), set.begin(),

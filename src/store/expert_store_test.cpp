@@ -393,8 +393,11 @@ TEST(ExpertStore, ChangesReadersAndForgets) {
 // Goal: what was guessed or warmed and not read yet cannot lock up a consumer that holds as many
 // leases as it may.
 // Method: one staging buffer. Every cache slot waits for a warm read; the stream's first experts
-// are held in all other slots, and the next one fills the staging buffer without a slot.
-TEST(ExpertStore, WarmReadsDoNotLockUpHeldLeases) {
+// are held in all other slots, and the next one fills the staging buffer without a slot. Once more
+// with warming on hold.
+class WarmReads : public ::testing::TestWithParam<bool> {};
+
+TEST_P(WarmReads, DoNotLockUpHeldLeases) {
     const StoreFixture fixture({.slots = 3, .ring_slots = 2});
     const ReadFaults disk;
     StoreConfig config = fixture.config();
@@ -404,6 +407,7 @@ TEST(ExpertStore, WarmReadsDoNotLockUpHeldLeases) {
     disk.add({.kind = ReadFault::Kind::blocked, .times = 1});
     ASSERT_TRUE(store->open_stream(std::vector<ExpertId>{{0, 0}}, StreamKind::decode));
     store->warm(std::vector<ExpertId>{{0, 8}, {0, 9}});
+    store->hold_warming(GetParam());
     CancelToken late;
     const std::vector<ExpertId> set{{1, 1}, {1, 2}, {1, 3}, {1, 4}};
     ASSERT_TRUE(store->open_stream(set, StreamKind::decode, &late));
@@ -421,6 +425,33 @@ TEST(ExpertStore, WarmReadsDoNotLockUpHeldLeases) {
         ASSERT_LT(held.size(), store->max_held());
         held.push_back(*std::move(lease));
     }
+}
+
+INSTANTIATE_TEST_SUITE_P(ExpertStore, WarmReads, ::testing::Bool());
+
+// Goal: while warming is on hold only what a stream asks for is read; afterwards warming goes on.
+// Method: a drive that blocks its first read, of a warm expert, while the hold begins; a stream
+// beside it; reads counted.
+TEST(ExpertStore, WarmingOnHoldReadsNothing) {
+    const StoreFixture fixture({.slots = 6});
+    const ReadFaults disk;
+    StoreConfig config = fixture.config();
+    config.make_reader = disk.reader(1);
+    const auto store = make_store(config);
+    disk.add({.kind = ReadFault::Kind::blocked, .times = 1});
+    store->warm(std::vector<ExpertId>{{0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}});
+    store->hold_warming(true);
+    disk.clear();
+    const std::vector<ExpertId> set{{1, 1}};
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(read_all(fixture, *store, set, StreamKind::decode));
+    EXPECT_LE(store->counters().reads, 2U);
+    store->hold_warming(false);
+    for (int i = 0; i < 5000 && store->counters().resident < 6; ++i) {
+        (void)store->ready();
+        std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_EQ(store->counters().resident, 6U);
+    EXPECT_EQ(store->counters().reads, 6U);
 }
 
 }  // namespace colibri

@@ -307,7 +307,7 @@ uint64_t staging_buffer_bytes(const StoreConfig& config) {
         runs.clear();
         largest = std::max(largest, lay_out(source, parts, runs));
     }
-    return largest;
+    return round_up(largest, kDirectBlockBytes);
 }
 
 }  // namespace colibri

@@ -81,12 +81,12 @@ Status Pipeline::make_tickets(const StoreConfig& config) {
     size_t runs_max = 0;
     for (uint32_t expert = 0; expert < table_.size(); ++expert)
         runs_max = std::max(runs_max, table_.runs(expert).size());
+    TRY(staging_, AlignedBuffer::allocate(counts.staged * buffer_bytes));
     tickets_.resize(counts.all());
     staged_tickets_ = counts.staged;
     for (uint32_t i = counts.all(); i-- > 0;) {
-        if (i < counts.staged) {
-            TRY(tickets_[i].buffer, AlignedBuffer::allocate(buffer_bytes));
-        }
+        if (i < counts.staged)
+            tickets_[i].buffer = staging_.bytes().subspan(i * buffer_bytes, buffer_bytes);
         tickets_[i].ranges.reserve(i < counts.staged ? runs_max : 1);
         (i < counts.staged ? free_staged_ : free_in_place_).push_back(i);
     }
@@ -195,6 +195,27 @@ void Pipeline::promote(uint32_t expert) {
     start_reads();
 }
 
+void Pipeline::hold_speculative(bool held) {
+    const std::lock_guard lock(mutex_);
+    speculative_held_ = held;
+    if (held) {
+        recall_speculative();
+    } else {
+        start_reads();
+    }
+}
+
+bool Pipeline::demand_under_way() const {
+    for (uint32_t i = 0; i < tickets_.size(); ++i) {
+        const Flight& flight = flights_[tickets_[i].expert];
+        if (flight.ticket == i && !flight.speculative &&
+            (flight.phase == Phase::reading || flight.phase == Phase::ready ||
+             flight.phase == Phase::landing))
+            return true;
+    }
+    return false;
+}
+
 // What the reader has not started goes back, so that it is not in the way of the demand.
 void Pipeline::recall_speculative() {
     if (speculative_reading_ == 0) return;
@@ -217,6 +238,7 @@ void Pipeline::start_reads() {
         if (!start_read(demand_.experts[demand_.begin])) return;
         demand_.pop();
     }
+    if (speculative_held_) return;
     while (!speculative_.empty() && speculative_reading_ < kSpeculativeMax) {
         if (!start_read(speculative_.experts[speculative_.begin])) return;
         speculative_.pop();
@@ -383,7 +405,7 @@ Status Pipeline::land(uint32_t expert, const Flight& flight,
     if (table_.in_place(expert)) {
         raw[0] = {flight.slot.data(), parts[0].size_bytes};
     } else {
-        const std::span<const std::byte> bytes = tickets_[flight.ticket].buffer.bytes();
+        const std::span<const std::byte> bytes = tickets_[flight.ticket].buffer;
         for (const ExpertPart& part : parts)
             raw[part.raw_index] = bytes.subspan(part.staging_offset, part.size_bytes);
     }
@@ -467,8 +489,14 @@ void Pipeline::cancel_speculative(std::vector<uint32_t>& dropped) {
 bool Pipeline::wait(const CancelToken* token) {
     std::unique_lock lock(mutex_);
     consumer_waits_ = true;
-    while (completions_.empty() && !is_cancelled(token))
+    while (completions_.empty() && !is_cancelled(token)) {
+        // A stream may wait for slots that only speculative reads can free.
+        if (speculative_held_ && !demand_under_way()) {
+            speculative_held_ = false;
+            start_reads();
+        }
         completion_came_.wait_for(lock, kCancelPoll);
+    }
     consumer_waits_ = false;
     return !completions_.empty();
 }

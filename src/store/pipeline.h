@@ -70,6 +70,9 @@ public:
     // `dropped`). Appends the completions so far. Afterwards only reads to be kept, reads in place
     // and landings that were under way complete. Speculative reads are left alone.
     void cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& completions);
+    // While held, speculative reads that have not begun stay where they are, unless the consumer
+    // waits and no other read is under way: then the hold ends.
+    void hold_speculative(bool held);
     // Drops speculative reads that were not started (appended to `dropped`).
     void cancel_speculative(std::vector<uint32_t>& dropped);
     // What becomes of a parked read: another attempt for a stream that has asked for the expert
@@ -117,7 +120,7 @@ private:
     };
     // A read that may be with the reader, and what is left of its attempts.
     struct Ticket {
-        AlignedBuffer buffer;           // of a staged read
+        std::span<std::byte> buffer;    // of a staged read
         std::vector<ReadRange> ranges;  // in file order
         uint32_t expert = 0;
         uint32_t copy = 0;            // which of the expert's copies is read
@@ -149,6 +152,7 @@ private:
     [[nodiscard]] bool start_read(uint32_t expert);
     void break_deadlock();
     void recall_speculative();
+    [[nodiscard]] bool demand_under_way() const;
     void start_landing(uint32_t expert);
     void finish(uint32_t expert, const Flight& after);
     void begin_attempts(uint32_t expert);
@@ -179,6 +183,8 @@ private:
     bool stop_ = false;
     bool consumer_waits_ = false;
     std::vector<Flight> flights_;  // by expert
+    bool speculative_held_ = false;
+    AlignedBuffer staging_;  // of all tickets
     std::vector<Ticket> tickets_;
     uint32_t staged_tickets_ = 0;  // the first ones of tickets_
     std::vector<uint32_t> free_staged_;

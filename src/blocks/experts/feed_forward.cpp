@@ -72,6 +72,9 @@ Status expert_batches(Compute& compute, std::span<const ExpertBatch> batches) {
         new (&middles[i])
             ActivationRows({gate + uint64_t(row) * hidden, hidden}, b.row_count, hidden);
         if (compute.observer != nullptr) observe(compute, b, inputs[i], false);
+        if (i > 0 && b.row_count == batches[i - 1].row_count &&
+            b.x.values == batches[i - 1].x.values && b.x.stride == batches[i - 1].x.stride)
+            inputs[i] = inputs[i - 1];  // with the forms that it has already
         TRY_STATUS(inputs[i].quantize_for(compute, b.weights.gate.shape));
         TRY_STATUS(inputs[i].quantize_for(compute, b.weights.up.shape));
         first_rows[i] = row;

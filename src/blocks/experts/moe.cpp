@@ -100,14 +100,20 @@ private:
 
 void Walk::gather(const ExpertLease& lease, uint32_t from, uint32_t count) {
     const uint32_t* pairs = assignment_.pairs + assignment_.offsets[lease.id().index] + from;
+    FloatRows x{gathered_ + uint64_t(buffered_) * block_.dim, block_.dim};
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t row = pairs[i] / top_k_;
-        std::memcpy(gathered_ + uint64_t(buffered_ + i) * block_.dim,
-                    h_.values + uint64_t(row) * h_.stride, block_.dim * sizeof(float));
+        const float* source = h_.values + uint64_t(row) * h_.stride;
         pair_of_[buffered_ + i] = pairs[i];
+        // One row is read where it lies: the experts that share it share its quantized form.
+        if (count == 1)
+            x.values = source;
+        else
+            std::memcpy(gathered_ + uint64_t(buffered_ + i) * block_.dim, source,
+                        block_.dim * sizeof(float));
     }
     batches_[batch_count_++] = {.weights = block_.weights.expert.bind(lease.data()),
-                                .x = {gathered_ + uint64_t(buffered_) * block_.dim, block_.dim},
+                                .x = x,
                                 .row_count = count,
                                 .out = {outputs_ + uint64_t(buffered_) * block_.dim, block_.dim},
                                 .routed = true,
