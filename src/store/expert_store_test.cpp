@@ -390,13 +390,13 @@ TEST(ExpertStore, ChangesReadersAndForgets) {
     EXPECT_EQ(store->counters().misses, 6U);
 }
 
+class WarmReads : public ::testing::TestWithParam<bool> {};
+
 // Goal: what was guessed or warmed and not read yet cannot lock up a consumer that holds as many
 // leases as it may.
 // Method: one staging buffer. Every cache slot waits for a warm read; the stream's first experts
 // are held in all other slots, and the next one fills the staging buffer without a slot. Once more
 // with warming on hold.
-class WarmReads : public ::testing::TestWithParam<bool> {};
-
 TEST_P(WarmReads, DoNotLockUpHeldLeases) {
     const StoreFixture fixture({.slots = 3, .ring_slots = 2});
     const ReadFaults disk;
