@@ -16,8 +16,7 @@ struct PairSettings {
     uint32_t pairs = 9;
     double seconds = 5;
     // Within a pair the two take turns of about this long, so that both meet the same changes of
-    // the machine's speed; 0: one turn each. For things that can be interrupted without cost, as
-    // products and reads of memory can; caches of a drive would notice.
+    // the machine's speed; 0: one turn each. For things that can be interrupted at little cost.
     double turn_seconds = 0;
 
     [[nodiscard]] uint32_t turns() const {

@@ -53,7 +53,6 @@ Result<Setup> read_options(Options& options) {
                                          : PrefetchMode::automatic;
     TRY(setup.pairs.pairs, options.count("pairs", setup.pairs.pairs));
     TRY(setup.pairs.seconds, options.seconds("seconds", setup.pairs.seconds));
-    TRY(setup.pairs.turn_seconds, options.seconds("turn", 1));
     TRY_STATUS(options.unknown());
     if (setup.routes.empty()) return fail(ErrorKind::invalid_input, "--routes TRACE is needed");
     TRY(setup.recording, read_recording(setup.routes, layers));
@@ -124,8 +123,7 @@ void describe(JsonLine& line, const Setup& setup, const Model& streamed) {
         .add("isa", to_string(streamed.kernels().isa))
         .add("threads", uint64_t(setup.threads))
         .add("pairs", uint64_t(setup.pairs.pairs))
-        .add("seconds", setup.pairs.seconds)
-        .add("turn_seconds", setup.pairs.turn_seconds);
+        .add("seconds", setup.pairs.seconds);
 }
 
 // The two models, and what one round of all three measurements gave.
@@ -270,7 +268,9 @@ Status run_warm(Options options) {
 }
 
 Status run_overlap(Options options) {
-    TRY(const Setup setup, read_options(options));
+    TRY(const double turn_seconds, options.seconds("turn", 1));
+    TRY(Setup setup, read_options(options));
+    setup.pairs.turn_seconds = turn_seconds;
     TRY(Bounds bounds, open_both(setup));
     TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), false));
     Follower resident(*bounds.resident, setup.recording, kRecall);
@@ -306,7 +306,8 @@ Status run_overlap(Options options) {
     const double hits = double(last.hits - first.hits);
     JsonLine line("overlap");
     describe(line, setup, *bounds.streamed);
-    line.add("hit_rate", hits / (hits + double(last.misses - first.misses)))
+    line.add("turn_seconds", turn_seconds)
+        .add("hit_rate", hits / (hits + double(last.misses - first.misses)))
         .add("wait_s", double(last.wait_us - first.wait_us) / 1e6 / double(steps_of_pairs));
     bounds.describe_bounds(line);
     add_pairs(line, bounds.rates());

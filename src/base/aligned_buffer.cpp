@@ -15,6 +15,7 @@ constexpr uint64_t kPageBytes = 4 * kKiB;
 // Begins at a huge page, so that as much as fits of the mapping can be made of them.
 void* map_at_huge_page(uint64_t size_bytes) {
     const uint64_t mapped_bytes = size_bytes + kHugePageBytes;
+    if (mapped_bytes < size_bytes) return MAP_FAILED;
     void* mapping =
         mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED) return mapping;

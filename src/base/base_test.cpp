@@ -7,6 +7,7 @@
 #include "base/function_ref.h"
 #include "base/notices.h"
 #include "base/rng.h"
+#include "base/units.h"
 
 namespace colibri {
 namespace {
@@ -51,6 +52,26 @@ TEST(Error, KindsHaveNames) {
         EXPECT_NE(to_string(kind), "unknown");
         names.push_back(to_string(kind));
     }
+}
+
+// Goal: what is large enough for huge pages begins at one, is whole, and ends where it says.
+// Method: sizes around multiples of 2 MiB, several at a time; first and last bytes written and
+// read; a size that no sum may overflow.
+TEST(AlignedBuffer, LargeOnesBeginAtHugePages) {
+    std::vector<AlignedBuffer> buffers;
+    for (const uint64_t size : {2 * kMiB, 2 * kMiB + 1, 3 * kMiB - 4096, 4 * kMiB - 1, 9 * kMiB}) {
+        auto buffer = AlignedBuffer::allocate(size);
+        ASSERT_TRUE(buffer);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % (2 * kMiB), 0U);
+        EXPECT_EQ(buffer->data()[size - 1], std::byte(0));
+        buffer->data()[0] = buffer->data()[size - 1] = std::byte(buffers.size() + 1);
+        buffers.push_back(*std::move(buffer));
+    }
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        EXPECT_EQ(buffers[i].data()[0], std::byte(i + 1));
+        EXPECT_EQ(buffers[i].data()[buffers[i].size_bytes() - 1], std::byte(i + 1));
+    }
+    EXPECT_FALSE(AlignedBuffer::allocate(UINT64_MAX - 4096));
 }
 
 // Goal: buffers are zeroed, aligned to pages, and moving hands over the memory.

@@ -28,12 +28,16 @@ struct Files {
 }  // namespace
 
 // Goal: rates add up, whatever reads.
-// Method: small files, raw and every reader, both patterns: bytes are reads times the block.
+// Method: small files, raw and every reader, both patterns, into the same places and all over a
+// piece of memory: bytes are reads times the block.
 TEST(DriveSpeed, CountsWhatWasRead) {
     const Files files({kMiB, 3 * kMiB + 77});
     for (const bool sequential : {false, true}) {
-        const ReadPattern pattern{
-            .sequential = sequential, .block_bytes = 256 * kKiB, .depth = 3, .seconds = 0.05};
+        const ReadPattern pattern{.sequential = sequential,
+                                  .block_bytes = 256 * kKiB,
+                                  .memory_bytes = sequential ? 0 : 4 * kMiB,
+                                  .depth = 3,
+                                  .seconds = 0.05};
         std::vector<Result<ReadSpeed>> speeds;
         speeds.push_back(measure_raw(files.list, pattern));
         for (const ReaderKind kind :

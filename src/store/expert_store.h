@@ -228,7 +228,9 @@ public:
     // over; a failure is nobody's error.
     void warm(std::span<const ExpertId> set);
 
-    // While held, reads of warm() that have not begun wait even when nobody else wants the disk.
+    // While held, reads of warm() that have not begun wait even when nobody else wants the disk,
+    // unless the consumer waits for a slot that only they can free. Does nothing where none is
+    // under way.
     void hold_warming(bool held);
 
     // The next decode stream may ask for these: reads those that are not resident into slots that

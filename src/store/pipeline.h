@@ -182,9 +182,9 @@ private:
     std::condition_variable completion_came_;
     bool stop_ = false;
     bool consumer_waits_ = false;
-    std::vector<Flight> flights_;  // by expert
     bool speculative_held_ = false;
-    AlignedBuffer staging_;  // of all tickets
+    std::vector<Flight> flights_;  // by expert
+    AlignedBuffer staging_;        // of all tickets
     std::vector<Ticket> tickets_;
     uint32_t staged_tickets_ = 0;  // the first ones of tickets_
     std::vector<uint32_t> free_staged_;
