@@ -43,7 +43,8 @@ constexpr std::array kSubcommands{
         "            --mode decode|scan --expert 2M --bytes 8G --routes TRACE --depth 8 --probe "
         "raw|reader\n"
         "            --slots-percent 10 --reader auto|uring|pread|buffered --chunk 1M\n"
-        "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5"},
+        "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5\n"
+        "            --turn 1"},
     Subcommand{"recall", colibri::bench::run_recall,
                "experts that the next layer's router names beforehand: --ids FILE of token ids\n"
                "            --model DIR --ram 40M"},
@@ -56,6 +57,7 @@ constexpr std::array kSubcommands{
         "decode along recorded routes beside its bounds, the drive and the processor alone:\n"
         "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
         "            --ram 2G --prefetch auto|on|off --ctx 2048 --threads N --isa NAME\n"
+        "            --chunk 1M --in-flight 12M\n"
         "            --pairs 9 --seconds 5 --turn 1"},
     Subcommand{"prefill", colibri::bench::run_streamed_prefill,
                "a long prompt, as overlap: --rows 1024"},

@@ -223,6 +223,7 @@ Result<Setup> read_options(Options& options) {
     TRY(setup.reader.threads, options.count("reader-threads", setup.reader.threads));
     TRY(setup.pairs.pairs, options.count("pairs", setup.pairs.pairs));
     TRY(setup.pairs.seconds, options.seconds("seconds", setup.pairs.seconds));
+    TRY(setup.pairs.turn_seconds, options.seconds("turn", 1));
     TRY_STATUS(options.unknown());
     setup.expert_bytes = round_up(setup.expert_bytes, kDirectBlockBytes);
     return setup;
@@ -265,6 +266,7 @@ Status run_disk_stream(Options options) {
     size_t place = places.size() / 2;  // not where the store is at the same time
     std::optional<Error> probe_error;
     const StoreCounters before = store->counters();
+    const size_t first_step = streamer.step;
     const PairSummary summary = run_pairs(
         setup.pairs,
         [&](double seconds) {
@@ -300,7 +302,11 @@ Status run_disk_stream(Options options) {
                            ? std::string("random")
                            : std::filesystem::path(setup.routes).filename().string())
         .add("slots", uint64_t(slots))
+        .add("turn_seconds", setup.pairs.turn_seconds)
         .add("hit_rate", hits / std::max(1.0, hits + misses));
+    if (!setup.scan)
+        line.add("misses_per_step",
+                 misses / double(std::max<size_t>(1, streamer.step - first_step)));
     if (device_bytes > 0)
         line.add("device_over_padded",
                  double(device_bytes) / double(std::max<uint64_t>(1, padded_bytes)));

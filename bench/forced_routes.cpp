@@ -102,14 +102,22 @@ Follower::Follower(Model& model, const Recording& recording, double recall)
       first_layer_(uint32_t(model.spec().layers.size()) - recording.layers),
       recall_(recall) {
     options_.logits = LogitRows::none;
-    options_.force_routes = [this](const RoutedSlice& routes, uint32_t* ids, float*) {
+    options_.force_routes = [this](const RoutedSlice& routes, uint32_t* ids, float* weights) {
         const auto& token = recording_.tokens[at_ % recording_.tokens.size()];
         const std::vector<uint32_t>& chosen = token[routes.layer - first_layer_];
         for (uint32_t i = 0; i < routes.top_k; ++i) {
-            const bool right = !routes.guess || random_.uniform() < recall_;
+            const bool right = !routes.guess || guesses_right(weights, routes.top_k, i);
             ids[i] = right ? chosen[i] : expert_of_another_token(routes.layer - first_layer_);
         }
     };
+}
+
+bool Follower::guesses_right(const float* weights, uint32_t count, uint32_t at) {
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < count; ++i)
+        rank += weights[i] > weights[at] || (weights[i] == weights[at] && i < at) ? 1 : 0;
+    const size_t place = size_t(rank) * kPrecisionByRank.size() / count;
+    return random_.uniform() < kPrecisionByRank[place] * recall_ / kRecall;
 }
 
 // A router's wrong guesses are experts that it likes, not any of the layer's.

@@ -24,12 +24,12 @@ namespace {
 constexpr uint32_t kProbeDepth = 8;
 // Decode reads into slots that no processor cache holds; so does its probe.
 constexpr uint64_t kProbeMemoryBytes = 512 * kMiB;
-constexpr double kRecall = 0.68;  // of a trained model: colibri_bench recall
 
 struct Setup {
     std::string routes, directory;
     Recording recording;
     uint64_t ram_bytes = 0;
+    uint64_t chunk_bytes = 0, in_flight_bytes = 0;  // 0: the engine's defaults
     uint32_t rows = 0, context = 0, threads = 0;
     PrefetchMode prefetch = PrefetchMode::automatic;
     const Kernels* kernels = nullptr;
@@ -47,6 +47,8 @@ Result<Setup> read_options(Options& options) {
     TRY(setup.context, options.count("ctx", 2048));
     TRY(setup.threads, options.count("threads", usable_cores()));
     TRY(setup.kernels, options.kernels());
+    TRY(setup.chunk_bytes, options.bytes("chunk", 0));
+    TRY(setup.in_flight_bytes, options.bytes("in-flight", 0));
     const std::string prefetch = options.text("prefetch", "auto");
     setup.prefetch = prefetch == "on"    ? PrefetchMode::on
                      : prefetch == "off" ? PrefetchMode::off
@@ -67,6 +69,8 @@ Result<std::unique_ptr<Model>> open_model(const Setup& setup, uint64_t ram_bytes
                          .context = setup.context,
                          .kernels = setup.kernels,
                          .threads = setup.threads,
+                         .in_flight_bytes = setup.in_flight_bytes,
+                         .chunk_bytes = setup.chunk_bytes,
                          .prefetch = setup.prefetch};
     Notices notices;
     if (ram_bytes == 0) {
@@ -124,6 +128,22 @@ void describe(JsonLine& line, const Setup& setup, const Model& streamed) {
         .add("threads", uint64_t(setup.threads))
         .add("pairs", uint64_t(setup.pairs.pairs))
         .add("seconds", setup.pairs.seconds);
+}
+
+// Drive and processor at the same time: a machine that has them share something cannot overlap
+// them for free, whatever the engine does.
+struct Together {
+    double drive_bytes_per_s = 0, tokens_per_s = 0;
+};
+
+Result<Together> work_together(DriveProbe& drive, Follower& resident, double seconds) {
+    Together together;
+    std::jthread reading([&] { together.drive_bytes_per_s = drive.rate(seconds); });
+    const auto rate = resident.rate(seconds);
+    reading.join();
+    TRY_STATUS(drive.status());
+    TRY(together.tokens_per_s, rate);
+    return together;
 }
 
 // The two models, and what one round of all three measurements gave.
@@ -267,6 +287,15 @@ Status run_warm(Options options) {
     return {};
 }
 
+namespace {
+
+// What was read in vain is no part of the bound.
+uint64_t needed_bytes(const StoreCounters& counters) {
+    return counters.read_bytes - std::min(counters.read_bytes, counters.wasted_guess_bytes);
+}
+
+}  // namespace
+
 Status run_overlap(Options options) {
     TRY(const double turn_seconds, options.seconds("turn", 1));
     TRY(Setup setup, read_options(options));
@@ -284,7 +313,7 @@ Status run_overlap(Options options) {
     for (uint32_t pair = 0; pair < setup.pairs.pairs; ++pair) {
         const uint32_t turns = setup.pairs.turns();
         const double seconds = setup.pairs.seconds / turns;
-        const uint64_t bytes = bounds.streamed->store_counters().read_bytes;
+        const uint64_t bytes = needed_bytes(bounds.streamed->store_counters());
         const uint64_t steps = streamed.steps();
         double speed = 0;
         double resident_rate = 0;
@@ -297,18 +326,29 @@ Status run_overlap(Options options) {
             TRY(const double measured, streamed.rate(seconds));
             rate += measured / turns;
         }
-        const double read = double(bounds.streamed->store_counters().read_bytes - bytes);
+        const double read = double(needed_bytes(bounds.streamed->store_counters()) - bytes);
         bounds.add(speed, read / double(streamed.steps() - steps) / speed, 1 / resident_rate,
                    1 / rate);
     }
+    TRY(const Together together, work_together(drive, resident, setup.pairs.seconds));
     const StoreCounters last = bounds.streamed->store_counters();
     const uint64_t steps_of_pairs = streamed.steps() - first_step;
     const double hits = double(last.hits - first.hits);
+    const auto per_token = [&](uint64_t count) { return double(count) / double(steps_of_pairs); };
+    const std::string prefetch = setup.prefetch == PrefetchMode::on    ? "on"
+                                 : setup.prefetch == PrefetchMode::off ? "off"
+                                                                       : "auto";
     JsonLine line("overlap");
     describe(line, setup, *bounds.streamed);
     line.add("turn_seconds", turn_seconds)
         .add("hit_rate", hits / (hits + double(last.misses - first.misses)))
-        .add("wait_s", double(last.wait_us - first.wait_us) / 1e6 / double(steps_of_pairs));
+        .add("wait_s", double(last.wait_us - first.wait_us) / 1e6 / double(steps_of_pairs))
+        .add("prefetch", std::string_view(prefetch))
+        .add("useful_guesses_per_token", per_token(last.useful_guesses - first.useful_guesses))
+        .add("wasted_guesses_per_token", per_token(last.wasted_guesses - first.wasted_guesses))
+        .add("misses_per_token", per_token(last.misses - first.misses))
+        .add("drive_gb_per_s_while_computing", together.drive_bytes_per_s / 1e9)
+        .add("cpu_s_while_reading", 1 / together.tokens_per_s);
     bounds.describe_bounds(line);
     add_pairs(line, bounds.rates());
     line.add_machine().print();

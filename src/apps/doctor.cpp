@@ -135,7 +135,7 @@ void check_space(const std::string& directory, Findings& report) {
 
 void check_drive(const std::vector<std::shared_ptr<const File>>& files, uint64_t block_bytes,
                  const std::string& directory, Findings& report) {
-    const auto speed = measure_random_reads(files, block_bytes, kDriveMeasure_s);
+    const auto speed = measure_random_reads(files, block_bytes, kDriveMeasure_s, kColdMemoryBytes);
     if (!speed) {
         report.add({.id = "storage.speed",
                     .severity = speed.error().kind == ErrorKind::invalid_input ? Severity::note

@@ -146,6 +146,7 @@ Result<Row> measure(const Target& target, const Plan& plan, std::optional<Reader
     row.direct = choose_reader(reader.value_or(ReaderKind::pread), target.files).direct;
     const ReadPattern pattern{.sequential = sequential,
                               .block_bytes = row.block_bytes,
+                              .memory_bytes = sequential ? 0 : kColdMemoryBytes,
                               .depth = row.depth,
                               .seconds = plan.seconds,
                               .seed = plan.block_bytes,

@@ -101,7 +101,8 @@ Status measure_drives(const Checkpoint& checkpoint, const Mirrors& mirrors, uint
                       Report& report) {
     std::vector<std::shared_ptr<const File>> files;
     for (const CheckpointFile& file : checkpoint.files()) files.push_back(file.file);
-    TRY(const double own, measure_random_reads(files, block_bytes, kDriveMeasure_s));
+    TRY(const double own,
+        measure_random_reads(files, block_bytes, kDriveMeasure_s, kColdMemoryBytes));
     report.drive_speeds.push_back(own);
     report.drive_direct = choose_reader(ReaderKind::automatic, files).direct;
     for (const Mirrors::Copy& copy : mirrors.copies) {
@@ -113,7 +114,8 @@ Status measure_drives(const Checkpoint& checkpoint, const Mirrors& mirrors, uint
         for (const uint32_t number : copy.file_of)
             if (number != Mirrors::kNoFile)
                 copies.push_back(mirrors.files[number - checkpoint.files().size()]);
-        TRY(const double speed, measure_random_reads(copies, block_bytes, kDriveMeasure_s));
+        TRY(const double speed,
+            measure_random_reads(copies, block_bytes, kDriveMeasure_s, kColdMemoryBytes));
         report.drive_speeds.push_back(speed);
     }
     return {};

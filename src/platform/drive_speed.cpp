@@ -264,10 +264,12 @@ Result<ReadSpeed> measure_reader(std::span<const std::shared_ptr<const File>> fi
 }
 
 Result<double> measure_random_reads(std::span<const std::shared_ptr<const File>> files,
-                                    uint64_t block_bytes, double seconds) {
+                                    uint64_t block_bytes, double seconds, uint64_t memory_bytes) {
     const uint64_t block = round_up(std::max<uint64_t>(block_bytes, 1), kDirectBlockBytes);
     TRY(const ReadSpeed speed,
-        measure_raw(files, {.block_bytes = block, .depth = 4, .seconds = seconds}));
+        measure_raw(
+            files,
+            {.block_bytes = block, .memory_bytes = memory_bytes, .depth = 4, .seconds = seconds}));
     return speed.bytes_per_second;
 }
 

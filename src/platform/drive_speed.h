@@ -48,10 +48,14 @@ struct ReadSpeed {
                                                const ReadPattern& pattern,
                                                const ReaderOptions& options);
 
+// Memory for measurements that a cache of slots is compared with: more than a processor's cache.
+inline constexpr uint64_t kColdMemoryBytes = 128 * 1024 * 1024;
+
 // Random reads of blocks of about `block_bytes`, a few under way: what a moment's measurement says
-// of the drive. Errors as measure_raw.
+// of the drive. `memory_bytes` as in ReadPattern. Errors as measure_raw.
 [[nodiscard]] Result<double> measure_random_reads(
-    std::span<const std::shared_ptr<const File>> files, uint64_t block_bytes, double seconds);
+    std::span<const std::shared_ptr<const File>> files, uint64_t block_bytes, double seconds,
+    uint64_t memory_bytes);
 
 // Drops what the page cache holds of a file, as far as the system allows.
 void drop_page_cache(const File& file);

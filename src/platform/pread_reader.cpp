@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "platform/request_queue.h"
+#include "platform/scheduling.h"
 
 namespace colibri {
 
@@ -71,6 +72,7 @@ public:
 
 private:
     void work() {
+        prefer_short_slices();
         std::unique_lock lock(mutex_);
         while (true) {
             ChunkRead* chunk = nullptr;

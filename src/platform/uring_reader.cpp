@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "platform/request_queue.h"
+#include "platform/scheduling.h"
 #include "platform/uring.h"
 
 namespace colibri {
@@ -88,6 +89,7 @@ private:
     }
 
     void work() {
+        prefer_short_slices();
         while (true) {
             if (!std::exchange(wake_armed_, true))
                 ring_.push_read(wake_, std::as_writable_bytes(std::span(&wake_count_, 1)), 0,

@@ -25,6 +25,8 @@ constexpr uint64_t kProgramBytes = 16 * kMiB;
 // Per tensor: name, record, index entry.
 constexpr uint64_t kTensorTableBytes = 256;
 constexpr double kMirrorMeasure_s = 0.1;
+// Drives are only compared with each other; it must not exceed the budget.
+constexpr uint64_t kMirrorMemoryBytes = 0;
 constexpr uint32_t kDefaultContext = 4096;
 // The history itself, its successor while it is saved, and the file's bytes.
 constexpr uint64_t kHistoryCopies = 4;
@@ -227,8 +229,8 @@ Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>&
     uint64_t largest = 1;
     for (const ExpertSource& source : experts)
         largest = std::max(largest, raw_expert_bytes(source));
-    TRY(const double own,
-        measure_random_reads(expert_files(o.checkpoint, experts), largest, kMirrorMeasure_s));
+    TRY(const double own, measure_random_reads(expert_files(o.checkpoint, experts), largest,
+                                               kMirrorMeasure_s, kMirrorMemoryBytes));
     o.drive_speeds.push_back(own);
     for (const Mirrors::Copy& copy : o.mirrors.copies) {
         if (copy.bytes_per_s > 0) {
@@ -239,7 +241,8 @@ Status add_mirrors(const ModelOptions& options, const std::vector<ExpertSource>&
         for (const uint32_t number : copy.file_of)
             if (number != Mirrors::kNoFile)
                 files.push_back(o.mirrors.files[number - o.checkpoint.files().size()]);
-        const auto speed = measure_random_reads(files, largest, kMirrorMeasure_s);
+        const auto speed =
+            measure_random_reads(files, largest, kMirrorMeasure_s, kMirrorMemoryBytes);
         // A copy of small files alone cannot be measured: it gets the original's share.
         o.drive_speeds.push_back(speed.value_or(own));
     }

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "platform/scheduling.h"
 
 namespace colibri {
 
@@ -184,7 +185,10 @@ void Pipeline::promote(uint32_t expert) {
     const std::lock_guard lock(mutex_);
     Flight& flight = flights_[expert];
     if (!flight.speculative) return;
-    if (flight.phase == Phase::reading) --speculative_reading_;
+    if (flight.phase == Phase::reading) {
+        --speculative_reading_;
+        ++demand_reading_;
+    }
     flight.speculative = false;
     // A failure belongs to the guess: whoever waits gets an attempt of their own.
     flight.orphaned = flight.phase != Phase::queued;
@@ -238,7 +242,8 @@ void Pipeline::start_reads() {
         if (!start_read(demand_.experts[demand_.begin])) return;
         demand_.pop();
     }
-    if (speculative_held_) return;
+    // A drive serves all that it has at once: a guess beside a demand read slows it down.
+    if (speculative_held_ || demand_reading_ > 0) return;
     while (!speculative_.empty() && speculative_reading_ < kSpeculativeMax) {
         if (!start_read(speculative_.experts[speculative_.begin])) return;
         speculative_.pop();
@@ -304,7 +309,7 @@ void Pipeline::submit(uint32_t expert) {
                                  .roomy = true});
     }
     flight.phase = Phase::reading;
-    if (flight.speculative) ++speculative_reading_;
+    ++(flight.speculative ? speculative_reading_ : demand_reading_);
     CHECK(reader_->submit({.tag = expert, .ranges = ticket.ranges}));
 }
 
@@ -313,7 +318,7 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     if (!status) explain(expert, status.error());
     const std::lock_guard lock(mutex_);
     Flight& flight = flights_[expert];
-    if (flight.speculative) --speculative_reading_;
+    --(flight.speculative ? speculative_reading_ : demand_reading_);
     counters_.retries += retries;
     if (status) {
         ++counters_.reads;
@@ -337,6 +342,7 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     } else {
         start_landing(expert);
     }
+    if (demand_reading_ == 0 && !speculative_.empty()) start_reads();
 }
 
 void Pipeline::start_landing(uint32_t expert) {
@@ -379,6 +385,7 @@ void Pipeline::give_up(uint32_t expert) {
 }
 
 void Pipeline::landing_worker() {
+    prefer_short_slices();
     std::vector<std::span<const std::byte>> raw;
     std::unique_lock lock(mutex_);
     while (true) {
@@ -457,6 +464,7 @@ bool Pipeline::drop_started(uint32_t expert) {
     Flight& flight = flights_[expert];
     const bool reading = flight.phase == Phase::reading;
     if (reading && reader_->cancel(expert)) {
+        --demand_reading_;
         finish(expert, Flight{});
         return true;
     }

@@ -29,8 +29,8 @@ namespace colibri {
 // known, in the order in which that happened. Completed reads start the next without waiting for
 // the consumer.
 //
-// Speculative reads wait until no other is waiting, and at most kSpeculativeMax are with the
-// reader.
+// Speculative reads wait until no other is waiting or with the reader, and at most kSpeculativeMax
+// are with the reader.
 class Pipeline final : private ReadSink {
 public:
     struct Order {
@@ -192,7 +192,7 @@ private:
     std::vector<uint32_t> slotless_;
     Queue demand_;
     Queue speculative_;
-    uint32_t speculative_reading_ = 0;
+    uint32_t speculative_reading_ = 0, demand_reading_ = 0;  // with the reader
     std::vector<uint32_t> landing_queue_;  // at most one entry for each ticket, oldest first
     std::vector<Completion> completions_;
     Counters counters_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "platform/read_faults.h"
@@ -16,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A pipeline on a disk that does one read at a time, in the order in which they are started.
+// A pipeline on a disk that does `threads` reads at a time, in the order in which they are started.
 struct World {
     StoreFixture fixture;
     ReadFaults disk;
@@ -24,17 +25,18 @@ struct World {
     ExpertTable table;
     AlignedBuffer memory;
     std::unique_ptr<Pipeline> pipeline;
+    std::mutex mutex;
     std::vector<uint32_t> started;  // by the reader
 
-    explicit World(bool in_place = true)
+    explicit World(bool in_place = true, uint32_t threads = 1)
         : fixture({.layers = 1, .experts = 16, .extent_bytes = 9000, .in_place = in_place}),
           config(fixture.config()),
           table(ExpertTable::build(config).value()),
           memory(AlignedBuffer::allocate(16 * stride()).value()) {
         config.staging_buffers = 8;
-        config.make_reader = [this](ReadSink& sink, uint32_t requests) {
+        config.make_reader = [this, threads](ReadSink& sink, uint32_t requests) {
             return make_reader(sink, {.kind = ReaderKind::pread,
-                                      .threads = 1,
+                                      .threads = threads,
                                       .queue_capacity = requests,
                                       .hook = [this](const SystemRead& call, int64_t result) {
                                           note(call);
@@ -50,6 +52,7 @@ struct World {
         return round_up(fixture.slot_bytes(0), kDirectBlockBytes);
     }
     void note(const SystemRead& call) {
+        const std::lock_guard lock(mutex);
         for (uint32_t expert = 0; expert < table.size(); ++expert)
             for (const ExpertRun& run : table.runs(expert))
                 if (fixture.files()[run.file].get() == call.file &&
@@ -111,6 +114,24 @@ TEST(Pipeline, GuessesWaitForAllOthers) {
     world.finish(12);
     EXPECT_EQ(std::vector<uint32_t>(world.started.end() - 2, world.started.end()),
               (std::vector<uint32_t>{12, 13}));
+}
+
+// Goal: a guess does not share the drive with a read that somebody waits for.
+// Method: a disk with room for four reads hangs in a demand read; a guess starts only after it.
+TEST(Pipeline, GuessesWaitForReadsUnderWay) {
+    World world(/*in_place=*/true, /*threads=*/4);
+    world.block();
+    world.request({8}, false);
+    world.wait_until_blocked();
+    world.request({0}, true);
+    std::this_thread::sleep_for(milliseconds(20));
+    {
+        const std::lock_guard lock(world.mutex);
+        EXPECT_EQ(world.started, (std::vector<uint32_t>{8}));
+    }
+    world.disk.clear();
+    world.finish(2);
+    EXPECT_EQ(world.started, (std::vector<uint32_t>{8, 0}));
 }
 
 // Goal: a guess that turns out right is read in the order in which it was wanted.
