@@ -116,8 +116,16 @@ bool Follower::guesses_right(const float* weights, uint32_t count, uint32_t at) 
     uint32_t rank = 0;
     for (uint32_t i = 0; i < count; ++i)
         rank += weights[i] > weights[at] || (weights[i] == weights[at] && i < at) ? 1 : 0;
-    const size_t place = size_t(rank) * kPrecisionByRank.size() / count;
-    return random_.uniform() < kPrecisionByRank[place] * recall_ / kRecall;
+    const auto precision = [&](uint32_t of_rank) {
+        return kPrecisionByRank[size_t(of_rank) * kPrecisionByRank.size() / count];
+    };
+    double mean = 0;
+    for (uint32_t i = 0; i < count; ++i) mean += precision(i) / count;
+    // Towards 0 below the mean, towards 1 above it: the average is the recall either way.
+    const double chance =
+        recall_ <= mean ? precision(rank) * recall_ / mean
+                        : precision(rank) + (1 - precision(rank)) * (recall_ - mean) / (1 - mean);
+    return random_.uniform() < chance;
 }
 
 // A router's wrong guesses are experts that it likes, not any of the layer's.

@@ -62,16 +62,21 @@ Result<Setup> read_options(Options& options) {
     return setup;
 }
 
+ModelOptions model_options(const Setup& setup) {
+    return {.directory = setup.directory,
+            .ram_budget_bytes = setup.ram_bytes,
+            .context = setup.context,
+            .kernels = setup.kernels,
+            .threads = setup.threads,
+            .in_flight_bytes = setup.in_flight_bytes,
+            .chunk_bytes = setup.chunk_bytes,
+            .prefetch = setup.prefetch};
+}
+
 // `ram_bytes` 0: what holds everything.
 Result<std::unique_ptr<Model>> open_model(const Setup& setup, uint64_t ram_bytes) {
-    ModelOptions options{.directory = setup.directory,
-                         .ram_budget_bytes = ram_bytes,
-                         .context = setup.context,
-                         .kernels = setup.kernels,
-                         .threads = setup.threads,
-                         .in_flight_bytes = setup.in_flight_bytes,
-                         .chunk_bytes = setup.chunk_bytes,
-                         .prefetch = setup.prefetch};
+    ModelOptions options = model_options(setup);
+    options.ram_budget_bytes = ram_bytes;
     Notices notices;
     if (ram_bytes == 0) {
         TRY(const MemoryPlan plan, Model::plan_only(options, notices));
@@ -95,18 +100,26 @@ public:
         return probe;
     }
     // Bytes per second; a failure is kept and the rate is 1.
-    double rate(double seconds) {
-        pattern_.seconds = seconds;
-        ++pattern_.seed;
-        const auto speed = measure_raw(files_, pattern_);
-        if (!speed) error_ = speed.error();
-        return speed ? speed->bytes_per_second : 1;
+    double rate(double seconds) { return kept(measure_raw(files_, next(seconds))); }
+    // Through the engine's reader, whose threads compete with computation otherwise.
+    double rate_of_reader(double seconds) {
+        return kept(measure_reader(files_, next(seconds), ReaderOptions{}));
     }
     [[nodiscard]] Status status() const {
         return error_ ? Status(tl::unexpected(*error_)) : Status();
     }
 
 private:
+    const ReadPattern& next(double seconds) {
+        pattern_.seconds = seconds;
+        ++pattern_.seed;
+        return pattern_;
+    }
+    double kept(const Result<ReadSpeed>& speed) {
+        if (!speed) error_ = speed.error();
+        return speed ? speed->bytes_per_second : 1;
+    }
+
     std::vector<std::shared_ptr<const File>> files_;
     ReadPattern pattern_;
     std::optional<Error> error_;
@@ -133,18 +146,20 @@ void describe(JsonLine& line, const Setup& setup, const Model& streamed) {
 // Drive and processor at the same time: a machine that has them share something cannot overlap
 // them for free, whatever the engine does.
 struct Together {
-    double drive_bytes_per_s = 0, tokens_per_s = 0;
-};
+    std::vector<double> drive_bytes_per_s, cpu_s;
 
-Result<Together> work_together(DriveProbe& drive, Follower& resident, double seconds) {
-    Together together;
-    std::jthread reading([&] { together.drive_bytes_per_s = drive.rate(seconds); });
-    const auto rate = resident.rate(seconds);
-    reading.join();
-    TRY_STATUS(drive.status());
-    TRY(together.tokens_per_s, rate);
-    return together;
-}
+    Status add(DriveProbe& drive, Follower& resident, double seconds) {
+        double speed = 0;
+        std::jthread reading([&] { speed = drive.rate_of_reader(seconds); });
+        const auto rate = resident.rate(seconds);
+        reading.join();
+        TRY_STATUS(drive.status());
+        TRY(const double tokens_per_s, rate);
+        drive_bytes_per_s.push_back(speed);
+        cpu_s.push_back(1 / tokens_per_s);
+        return {};
+    }
+};
 
 // The two models, and what one round of all three measurements gave.
 struct Bounds {
@@ -201,6 +216,11 @@ Result<Bounds> open_both(const Setup& setup) {
     return bounds;
 }
 
+// What was read in vain is no part of the bound.
+double needed_bytes(const StoreCounters& counters) {
+    return double(counters.read_bytes) - double(counters.wasted_guess_bytes);
+}
+
 // Tokens of a prompt; the model's own router sends them all over the experts.
 std::vector<int32_t> prompt_tokens(const Model& model, uint32_t rows, uint64_t seed) {
     Rng rng(seed);
@@ -224,15 +244,10 @@ struct WarmStart {
 
 Result<WarmStart> start(const Setup& setup, const std::string& state_directory, bool warm) {
     Notices notices;
-    TRY(const auto model, Model::open({.directory = setup.directory,
-                                       .ram_budget_bytes = setup.ram_bytes,
-                                       .context = setup.context,
-                                       .kernels = setup.kernels,
-                                       .threads = setup.threads,
-                                       .prefetch = setup.prefetch,
-                                       .state_directory = state_directory,
-                                       .warm = warm},
-                                      notices));
+    ModelOptions options = model_options(setup);
+    options.state_directory = state_directory;
+    options.warm = warm;
+    TRY(const auto model, Model::open(options, notices));
     const uint64_t begin_us = now_us();
     Follower follower(*model, setup.recording, kRecall);
     TRY_STATUS(follower.step());
@@ -253,11 +268,9 @@ Status run_warm(Options options) {
     TRY(const Setup setup, read_options(options));
     {
         Notices notices;
-        TRY(const auto model, Model::open({.directory = setup.directory,
-                                           .ram_budget_bytes = setup.ram_bytes,
-                                           .context = setup.context,
-                                           .state_directory = state_directory},
-                                          notices));
+        ModelOptions recorder = model_options(setup);
+        recorder.state_directory = state_directory;
+        TRY(const auto model, Model::open(recorder, notices));
         Follower follower(*model, setup.recording, kRecall);
         for (int token = 0; token < 64; ++token) TRY_STATUS(follower.step());
         TRY_STATUS(model->save_usage(64));
@@ -287,15 +300,6 @@ Status run_warm(Options options) {
     return {};
 }
 
-namespace {
-
-// What was read in vain is no part of the bound.
-uint64_t needed_bytes(const StoreCounters& counters) {
-    return counters.read_bytes - std::min(counters.read_bytes, counters.wasted_guess_bytes);
-}
-
-}  // namespace
-
 Status run_overlap(Options options) {
     TRY(const double turn_seconds, options.seconds("turn", 1));
     TRY(Setup setup, read_options(options));
@@ -308,12 +312,13 @@ Status run_overlap(Options options) {
         TRY_STATUS(resident.step());
         TRY_STATUS(streamed.step());
     }
+    Together together;
     const StoreCounters first = bounds.streamed->store_counters();
     const uint64_t first_step = streamed.steps();
     for (uint32_t pair = 0; pair < setup.pairs.pairs; ++pair) {
         const uint32_t turns = setup.pairs.turns();
         const double seconds = setup.pairs.seconds / turns;
-        const uint64_t bytes = needed_bytes(bounds.streamed->store_counters());
+        const double bytes = needed_bytes(bounds.streamed->store_counters());
         const uint64_t steps = streamed.steps();
         double speed = 0;
         double resident_rate = 0;
@@ -326,11 +331,11 @@ Status run_overlap(Options options) {
             TRY(const double measured, streamed.rate(seconds));
             rate += measured / turns;
         }
-        const double read = double(needed_bytes(bounds.streamed->store_counters()) - bytes);
+        const double read = needed_bytes(bounds.streamed->store_counters()) - bytes;
         bounds.add(speed, read / double(streamed.steps() - steps) / speed, 1 / resident_rate,
                    1 / rate);
+        TRY_STATUS(together.add(drive, resident, setup.pairs.seconds));
     }
-    TRY(const Together together, work_together(drive, resident, setup.pairs.seconds));
     const StoreCounters last = bounds.streamed->store_counters();
     const uint64_t steps_of_pairs = streamed.steps() - first_step;
     const double hits = double(last.hits - first.hits);
@@ -347,8 +352,8 @@ Status run_overlap(Options options) {
         .add("useful_guesses_per_token", per_token(last.useful_guesses - first.useful_guesses))
         .add("wasted_guesses_per_token", per_token(last.wasted_guesses - first.wasted_guesses))
         .add("misses_per_token", per_token(last.misses - first.misses))
-        .add("drive_gb_per_s_while_computing", together.drive_bytes_per_s / 1e9)
-        .add("cpu_s_while_reading", 1 / together.tokens_per_s);
+        .add("drive_gb_per_s_while_computing", quantile(together.drive_bytes_per_s, 0.5) / 1e9)
+        .add("cpu_s_while_reading", quantile(together.cpu_s, 0.5));
     bounds.describe_bounds(line);
     add_pairs(line, bounds.rates());
     line.add_machine().print();

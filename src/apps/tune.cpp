@@ -81,8 +81,7 @@ std::vector<TuneKnob> make_knobs(const Settings& settings, const MemoryPlan& pla
 const OptionSpec& option_named(const std::string& name) {
     for (const Opt option : kTunableOptions)
         if (spec_of(option).name == name) return spec_of(option);
-    CHECK(!"a knob is one of the tunable options");
-    return spec_of(Opt::reader);
+    CHECK(false);  // a knob is one of the tunable options
 }
 
 Tunables tunables_of(const Settings& given, const std::vector<TuneKnob>& knobs,

@@ -20,6 +20,7 @@
 #include "platform/machine.h"
 #include "platform/read_faults.h"
 #include "platform/test_tree.h"
+#include "platform/thread_slice.h"
 #include "platform/uring_reader.h"
 
 namespace colibri {
@@ -170,6 +171,29 @@ INSTANTIATE_TEST_SUITE_P(Readers, ReaderConformance,
                                          Variant{"pread_not_roomy", ReaderKind::pread, false},
                                          Variant{"buffered", ReaderKind::buffered, true}),
                          [](const auto& at) { return std::string(at.param.name); });
+
+// Goal: threads that hand reads to the drive ask for short time slices.
+// Method: the hook runs on them; a thread that has asked is the comparison.
+TEST_P(ReaderConformance, ThreadsHaveShortSlices) {
+    const Fixture fixture;
+    std::mutex mutex;
+    std::vector<ThreadTreatment> seen;
+    ReaderOptions options = small();
+    options.hook = [&](const SystemRead&, int64_t result) {
+        const std::lock_guard lock(mutex);
+        seen.push_back(this_thread_treatment());
+        return result;
+    };
+    Sink sink;
+    const Place place(fixture, 0, 64 * kKiB, roomy());
+    const ReadRange range = place.range();
+    const auto made = reader(sink, options);
+    ASSERT_TRUE(made->submit({.tag = 1, .ranges = {&range, 1}}));
+    EXPECT_TRUE(sink.wait(1).at(1).status);
+    ASSERT_FALSE(seen.empty());
+    for (const ThreadTreatment& treatment : seen)
+        EXPECT_EQ(treatment, treatment_with_short_slices());
+}
 
 // Those whose reads are direct.
 class DirectReads : public ReaderConformance {};

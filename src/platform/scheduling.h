@@ -4,8 +4,8 @@
 namespace colibri {
 
 // For threads that mostly wait and then have little to do, such as handing the next read to a
-// drive: the calling thread gets the processor as soon as it wakes, even where other threads
-// compute on every core. Needs no rights. Does nothing where the system cannot (Linux before 6.12,
+// drive: the calling thread gets the processor sooner when it wakes while other threads compute on
+// every core. Needs no rights. Does nothing where the system cannot (Linux before 6.12,
 // a sandbox that forbids the call).
 void prefer_short_slices();
 

@@ -242,7 +242,7 @@ void Pipeline::start_reads() {
         if (!start_read(demand_.experts[demand_.begin])) return;
         demand_.pop();
     }
-    // A drive serves all that it has at once: a guess beside a demand read slows it down.
+    // A drive serves all that it has at once: a guess that joins a demand read slows it down.
     if (speculative_held_ || demand_reading_ > 0) return;
     while (!speculative_.empty() && speculative_reading_ < kSpeculativeMax) {
         if (!start_read(speculative_.experts[speculative_.begin])) return;

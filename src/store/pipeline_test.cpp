@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "platform/read_faults.h"
+#include "platform/thread_slice.h"
 #include "store/store_fixture.h"
 
 namespace colibri {
@@ -17,7 +21,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A pipeline on a disk that does `threads` reads at a time, in the order in which they are started.
+// Notes what is asked of another reader.
+class NotingReader final : public Reader {
+public:
+    NotingReader(std::unique_ptr<Reader> inner, std::mutex& mutex, std::vector<uint32_t>& asked)
+        : inner_(std::move(inner)), mutex_(mutex), asked_(asked) {}
+    bool submit(const ReadRequest& request) override {
+        {
+            const std::lock_guard lock(mutex_);
+            asked_.push_back(uint32_t(request.tag));
+        }
+        return inner_->submit(request);
+    }
+    bool cancel(uint64_t tag) override { return inner_->cancel(tag); }
+
+private:
+    std::unique_ptr<Reader> inner_;
+    std::mutex& mutex_;
+    std::vector<uint32_t>& asked_;
+};
+
+// A pipeline on a disk that does one read at a time, in the order in which they are started.
 struct World {
     StoreFixture fixture;
     ReadFaults disk;
@@ -26,22 +50,26 @@ struct World {
     AlignedBuffer memory;
     std::unique_ptr<Pipeline> pipeline;
     std::mutex mutex;
+    std::vector<uint32_t> asked;    // of the reader
     std::vector<uint32_t> started;  // by the reader
 
-    explicit World(bool in_place = true, uint32_t threads = 1)
+    explicit World(bool in_place = true)
         : fixture({.layers = 1, .experts = 16, .extent_bytes = 9000, .in_place = in_place}),
           config(fixture.config()),
           table(ExpertTable::build(config).value()),
           memory(AlignedBuffer::allocate(16 * stride()).value()) {
         config.staging_buffers = 8;
-        config.make_reader = [this, threads](ReadSink& sink, uint32_t requests) {
-            return make_reader(sink, {.kind = ReaderKind::pread,
-                                      .threads = threads,
-                                      .queue_capacity = requests,
-                                      .hook = [this](const SystemRead& call, int64_t result) {
-                                          note(call);
-                                          return disk.hook()(call, result);
-                                      }});
+        config.make_reader = [this](ReadSink& sink,
+                                    uint32_t requests) -> Result<std::unique_ptr<Reader>> {
+            TRY(auto reader,
+                make_reader(sink, {.kind = ReaderKind::pread,
+                                   .threads = 1,
+                                   .queue_capacity = requests,
+                                   .hook = [this](const SystemRead& call, int64_t result) {
+                                       note(call);
+                                       return disk.hook()(call, result);
+                                   }}));
+            return std::make_unique<NotingReader>(std::move(reader), mutex, asked);
         };
         auto made = Pipeline::create(table, config);
         CHECK(made.has_value());
@@ -51,8 +79,11 @@ struct World {
     [[nodiscard]] uint64_t stride() const {
         return round_up(fixture.slot_bytes(0), kDirectBlockBytes);
     }
-    void note(const SystemRead& call) {
+    [[nodiscard]] std::vector<uint32_t> asked_so_far() {
         const std::lock_guard lock(mutex);
+        return asked;
+    }
+    void note(const SystemRead& call) {
         for (uint32_t expert = 0; expert < table.size(); ++expert)
             for (const ExpertRun& run : table.runs(expert))
                 if (fixture.files()[run.file].get() == call.file &&
@@ -116,22 +147,47 @@ TEST(Pipeline, GuessesWaitForAllOthers) {
               (std::vector<uint32_t>{12, 13}));
 }
 
-// Goal: a guess does not share the drive with a read that somebody waits for.
-// Method: a disk with room for four reads hangs in a demand read; a guess starts only after it.
+// Goal: a guess does not join a read that somebody waits for.
+// Method: the disk hangs in a demand read; a guess is handed to the reader only after it.
 TEST(Pipeline, GuessesWaitForReadsUnderWay) {
-    World world(/*in_place=*/true, /*threads=*/4);
+    World world;
     world.block();
     world.request({8}, false);
-    world.wait_until_blocked();
     world.request({0}, true);
-    std::this_thread::sleep_for(milliseconds(20));
-    {
-        const std::lock_guard lock(world.mutex);
-        EXPECT_EQ(world.started, (std::vector<uint32_t>{8}));
-    }
+    EXPECT_EQ(world.asked_so_far(), (std::vector<uint32_t>{8}));
     world.disk.clear();
     world.finish(2);
-    EXPECT_EQ(world.started, (std::vector<uint32_t>{8, 0}));
+    EXPECT_EQ(world.asked_so_far(), (std::vector<uint32_t>{8, 0}));
+}
+
+// Goal: the drive is free for guesses once a demand read is in staging, slot or no slot.
+// Method: an expert is read that has no slot yet; a guess behind it is delivered before it.
+TEST(Pipeline, GuessesDoNotWaitForSlotsOfOthers) {
+    World world(/*in_place=*/false);
+    const std::vector<Pipeline::Order> orders{{.expert = 8}};
+    world.pipeline->request(orders);
+    world.request({0}, true);
+    world.finish(1);
+    EXPECT_EQ(world.asked_so_far(), (std::vector<uint32_t>{8, 0}));
+    world.pipeline->assign(world.order(8, false));
+    world.finish(1);
+}
+
+// Goal: landing threads ask for short time slices, as readers do.
+// Method: a landing function that looks at its own thread.
+TEST(Pipeline, LandingThreadsHaveShortSlices) {
+    World world;
+    ThreadTreatment landing;
+    StoreConfig config = world.config;
+    config.landing = [&](ExpertId, std::span<const std::span<const std::byte>>,
+                         std::span<std::byte>) -> Status {
+        landing = this_thread_treatment();
+        return {};
+    };
+    world.pipeline = Pipeline::create(world.table, config).value();
+    world.request({3}, false);
+    world.finish(1);
+    EXPECT_EQ(landing, treatment_with_short_slices());
 }
 
 // Goal: a guess that turns out right is read in the order in which it was wanted.
