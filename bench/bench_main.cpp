@@ -31,7 +31,8 @@ constexpr std::array kSubcommands{
     Subcommand{"decode", colibri::bench::run_resident_decode,
                "a synthetic model that lies in memory, interleaved with membw:\n"
                "            --format int8-row|int4-g64 --bytes 4G --directory build --threads N\n"
-               "            --pairs 9 --seconds 5 --turn 0.25 --isa NAME"},
+               "            --pairs 9 --seconds 5 --turn 0.25 --isa NAME\n"
+               "            --pairs-max 9 (more: goes on while the probe varies too much)"},
     Subcommand{"routes", colibri::bench::run_routes_decode,
                "decode along recorded routes, guessing the next layer's experts off and on:\n"
                "            --routes TRACE --model DIR (made when absent) --expert 1M --layers N\n"
@@ -44,7 +45,7 @@ constexpr std::array kSubcommands{
         "raw|reader\n"
         "            --slots-percent 10 --reader auto|uring|pread|buffered --chunk 1M\n"
         "            --in-flight 12M --file PATH (kept) --directory build --pairs 9 --seconds 5\n"
-        "            --turn 1"},
+        "            --turn 1 --pairs-max 9"},
     Subcommand{"recall", colibri::bench::run_recall,
                "experts that the next layer's router names beforehand: --ids FILE of token ids\n"
                "            --model DIR --ram 40M"},

@@ -224,6 +224,7 @@ Result<Setup> read_options(Options& options) {
     TRY(setup.pairs.pairs, options.count("pairs", setup.pairs.pairs));
     TRY(setup.pairs.seconds, options.seconds("seconds", setup.pairs.seconds));
     TRY(setup.pairs.turn_seconds, options.seconds("turn", 1));
+    TRY(setup.pairs.pairs_max, options.count("pairs-max", setup.pairs.pairs));
     TRY_STATUS(options.unknown());
     setup.expert_bytes = round_up(setup.expert_bytes, kDirectBlockBytes);
     return setup;

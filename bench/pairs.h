@@ -18,6 +18,9 @@ struct PairSettings {
     // Within a pair the two take turns of about this long, so that both meet the same changes of
     // the machine's speed; 0: one turn each. For things that can be interrupted at little cost.
     double turn_seconds = 0;
+    // While the last `pairs` pairs are void, more are measured, up to so many in all: a machine
+    // that changed its speed in between is given the time to stay at one. Only the probe decides.
+    uint32_t pairs_max = 0;
 
     [[nodiscard]] uint32_t turns() const {
         if (turn_seconds <= 0 || turn_seconds >= seconds) return 1;
@@ -31,8 +34,9 @@ struct PairSummary {
     double ratio_median = 0;  // of measured / probe, pair by pair
     double ratio_p10 = 0;
     double ratio_p90 = 0;
-    double probe_spread = 0;  // (largest - smallest) / median
-    bool is_void = false;     // the probe itself varied by more than 25 %
+    double probe_spread = 0;        // (largest - smallest) / median
+    bool is_void = false;           // the probe itself varied by more than 25 %
+    std::vector<double> discarded;  // ratios of the pairs before, which were void together
 };
 
 // Linear between the neighbors of rank fraction * (count - 1). `values` is not empty.
@@ -67,7 +71,8 @@ struct PairSummary {
     std::vector<double> probe_rates;
     std::vector<double> measured_rates;
     const uint32_t turns = settings.turns();
-    for (uint32_t pair = 0; pair < settings.pairs; ++pair) {
+    std::vector<double> discarded;
+    while (true) {
         double probe_sum = 0;
         double measured_sum = 0;
         for (uint32_t turn = 0; turn < turns; ++turn) {
@@ -76,8 +81,16 @@ struct PairSummary {
         }
         probe_rates.push_back(probe_sum / turns);
         measured_rates.push_back(measured_sum / turns);
+        if (probe_rates.size() < settings.pairs) continue;
+        PairSummary summary = summarize_pairs(probe_rates, measured_rates);
+        if (!summary.is_void || settings.pairs + discarded.size() >= settings.pairs_max) {
+            summary.discarded = std::move(discarded);
+            return summary;
+        }
+        discarded.push_back(measured_rates.front() / probe_rates.front());
+        probe_rates.erase(probe_rates.begin());
+        measured_rates.erase(measured_rates.begin());
     }
-    return summarize_pairs(std::move(probe_rates), std::move(measured_rates));
 }
 
 inline void add_pairs(JsonLine& line, const PairSummary& summary) {
@@ -90,6 +103,7 @@ inline void add_pairs(JsonLine& line, const PairSummary& summary) {
         .add("void", summary.is_void)
         .add("probe", summary.probe)
         .add("measured", summary.measured);
+    if (!summary.discarded.empty()) line.add("discarded_ratios", summary.discarded);
 }
 
 }  // namespace colibri::bench

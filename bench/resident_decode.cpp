@@ -132,6 +132,7 @@ Status run_resident_decode(Options options) {
     TRY(settings.pairs, options.count("pairs", settings.pairs));
     TRY(settings.seconds, options.seconds("seconds", settings.seconds));
     TRY(settings.turn_seconds, options.seconds("turn", 0.25));
+    TRY(settings.pairs_max, options.count("pairs-max", settings.pairs));
     TRY(const Kernels* table, options.kernels());
     TRY_STATUS(options.unknown());
     if (format_name != "int8-row" && format_name != "int4-g64")
