@@ -158,7 +158,6 @@ void Pipeline::request(std::span<const Order> orders) {
     }
     if (somebody_waits) recall_speculative();
     start_reads();
-    break_deadlock();
 }
 
 void Pipeline::assign(const Order& order) {
@@ -176,8 +175,6 @@ void Pipeline::assign(const Order& order) {
         start_reads();
     } else if (flight.phase == Phase::arrived) {
         start_landing(order.expert);
-    } else if (flight.phase == Phase::queued) {
-        break_deadlock();
     }
 }
 
@@ -251,8 +248,8 @@ void Pipeline::start_reads() {
 }
 
 // Staging can be full of experts that wait for slots while every slot waits for an expert that
-// waits for staging: guesses queue behind demand, and a consumer may hold what it has. The last one
-// gives its place up to one that has a slot, and is read again.
+// waits for staging: guesses queue behind demand, and a consumer that waits holds what it has. The
+// last one gives its place up to one that has a slot, and is read again.
 void Pipeline::break_deadlock() {
     if (!free_staged_.empty()) return;
     uint32_t last = 0;
@@ -338,7 +335,7 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
         if (!try_elsewhere(expert, status.error())) complete(expert, std::move(status));
     } else if (flight.slot.empty()) {
         flight.phase = Phase::arrived;
-        break_deadlock();
+        if (consumer_waits_) break_deadlock();
     } else {
         start_landing(expert);
     }
@@ -497,6 +494,8 @@ void Pipeline::cancel_speculative(std::vector<uint32_t>& dropped) {
 bool Pipeline::wait(const CancelToken* token) {
     std::unique_lock lock(mutex_);
     consumer_waits_ = true;
+    // While it did not wait it could still have released what it holds.
+    break_deadlock();
     while (completions_.empty() && !is_cancelled(token)) {
         // A stream may wait for slots that only speculative reads can free.
         if (speculative_held_ && !demand_under_way()) {

@@ -97,7 +97,7 @@ private:
 };
 
 Json plan(const std::string& model, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"plan", model, "--json", "--drives", "0.3"};
+    std::vector<std::string> words{"plan", model, "--json", "--drives", "0.01"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -133,9 +133,9 @@ TEST(HugeModels, ArePlannedForEveryMachine) {
         EXPECT_GE((slots + 24) * kExpertBytes + dense + state, ram << 30);
         slots_before = slots;
         const double missed = double(kLayers * kUsed) * (1 - token["hit_rate"].get<double>());
-        EXPECT_NEAR(token["read_seconds"].get<double>(), missed * double(kExpertBytes) / 0.3e9,
+        EXPECT_NEAR(token["read_seconds"].get<double>(), missed * double(kExpertBytes) / 0.01e9,
                     1e-6);
-        const Outcome text = run({"plan", model.path(), "--drives", "0.3", "--ram", budget});
+        const Outcome text = run({"plan", model.path(), "--drives", "0.01", "--ram", budget});
         EXPECT_THAT(text.out, HasSubstr("budget " + std::to_string(ram) + " GiB (--ram)"));
         EXPECT_THAT(text.out, ContainsRegex("experts in memory +" + std::to_string(slots) +
                                             " of 4096 \\([0-9.]+ %\\)"));
@@ -143,7 +143,7 @@ TEST(HugeModels, ArePlannedForEveryMachine) {
         EXPECT_THAT(text.out,
                     ContainsRegex("expected speed +[0-9.e-]+ tokens/s, bound by the disk"));
     }
-    const Outcome more = run({"plan", model.path(), "--drives", "0.3", "--ram", "500G"});
+    const Outcome more = run({"plan", model.path(), "--drives", "0.01", "--ram", "500G"});
     EXPECT_EQ(more.exit_code, 0);
     EXPECT_THAT(more.err, HasSubstr("more than the")) << "no machine of ours has this much";
 }
