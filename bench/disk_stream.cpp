@@ -185,7 +185,7 @@ struct Streamer {
     }
 };
 
-struct Setup {
+struct DiskSetup {
     bool scan = false;
     uint64_t expert_bytes = 0, size_bytes = 0;
     uint32_t slots_percent = 0, depth = 0;
@@ -196,8 +196,8 @@ struct Setup {
     PairSettings pairs;
 };
 
-Result<Setup> read_options(Options& options) {
-    Setup setup;
+Result<DiskSetup> read_disk_options(Options& options) {
+    DiskSetup setup;
     const std::string mode = options.text("mode", "decode");
     setup.scan = mode == "scan";
     if (mode != "decode" && mode != "scan")
@@ -230,7 +230,7 @@ Result<Setup> read_options(Options& options) {
     return setup;
 }
 
-Result<ReadSpeed> measure_probe(const Setup& setup, const std::shared_ptr<const File>& file,
+Result<ReadSpeed> measure_probe(const DiskSetup& setup, const std::shared_ptr<const File>& file,
                                 double seconds, uint64_t memory_bytes,
                                 std::span<const uint64_t> places, size_t first) {
     const ReadPattern pattern{.block_bytes = setup.expert_bytes,
@@ -246,7 +246,7 @@ Result<ReadSpeed> measure_probe(const Setup& setup, const std::shared_ptr<const 
 }  // namespace
 
 Status run_disk_stream(Options options) {
-    TRY(const Setup setup, read_options(options));
+    TRY(const DiskSetup setup, read_disk_options(options));
     const auto count = uint32_t(setup.size_bytes / setup.expert_bytes);
     const ExpertFile keeper(setup.path, setup.keep);
     TRY_STATUS(keeper.write(count * setup.expert_bytes));

@@ -25,7 +25,7 @@ constexpr uint32_t kProbeDepth = 8;
 // Decode reads into slots that no processor cache holds; so does its probe.
 constexpr uint64_t kProbeMemoryBytes = 512 * kMiB;
 
-struct Setup {
+struct StreamSetup {
     std::string routes, directory;
     Recording recording;
     uint64_t ram_bytes = 0;
@@ -36,8 +36,8 @@ struct Setup {
     PairSettings pairs;
 };
 
-Result<Setup> read_options(Options& options) {
-    Setup setup;
+Result<StreamSetup> read_stream_options(Options& options) {
+    StreamSetup setup;
     setup.routes = options.text("routes", "");
     setup.directory = options.text("model", "build/bench-routes-model");
     TRY(const uint32_t layers, options.count("layers", kAllLayers));
@@ -62,7 +62,7 @@ Result<Setup> read_options(Options& options) {
     return setup;
 }
 
-ModelOptions model_options(const Setup& setup) {
+ModelOptions model_options(const StreamSetup& setup) {
     return {.directory = setup.directory,
             .ram_budget_bytes = setup.ram_bytes,
             .context = setup.context,
@@ -74,7 +74,7 @@ ModelOptions model_options(const Setup& setup) {
 }
 
 // `ram_bytes` 0: what holds everything.
-Result<std::unique_ptr<Model>> open_model(const Setup& setup, uint64_t ram_bytes) {
+Result<std::unique_ptr<Model>> open_model(const StreamSetup& setup, uint64_t ram_bytes) {
     ModelOptions options = model_options(setup);
     options.ram_budget_bytes = ram_bytes;
     Notices notices;
@@ -88,7 +88,8 @@ Result<std::unique_ptr<Model>> open_model(const Setup& setup, uint64_t ram_bytes
 // Plain reads of the model's own files.
 class DriveProbe {
 public:
-    static Result<DriveProbe> create(const Setup& setup, const MemoryPlan& plan, bool sequential) {
+    static Result<DriveProbe> create(const StreamSetup& setup, const MemoryPlan& plan,
+                                     bool sequential) {
         Notices notices;
         TRY(const Checkpoint checkpoint, Checkpoint::open(setup.directory, notices));
         DriveProbe probe;
@@ -125,7 +126,7 @@ private:
     std::optional<Error> error_;
 };
 
-void describe(JsonLine& line, const Setup& setup, const Model& streamed) {
+void describe(JsonLine& line, const StreamSetup& setup, const Model& streamed) {
     const MemoryPlan& plan = streamed.plan();
     const uint64_t expert_bytes = plan.experts_per_token * plan.expert_slot_bytes;
     line.add("routes", setup.routes.substr(setup.routes.find_last_of('/') + 1))
@@ -209,7 +210,7 @@ private:
     }
 };
 
-Result<Bounds> open_both(const Setup& setup) {
+Result<Bounds> open_both(const StreamSetup& setup) {
     Bounds bounds;
     TRY(bounds.streamed, open_model(setup, setup.ram_bytes));
     TRY(bounds.resident, open_model(setup, 0));
@@ -242,7 +243,7 @@ struct WarmStart {
     double bytes_per_s = 0;  // until every slot is full
 };
 
-Result<WarmStart> start(const Setup& setup, const std::string& state_directory, bool warm) {
+Result<WarmStart> start(const StreamSetup& setup, const std::string& state_directory, bool warm) {
     Notices notices;
     ModelOptions options = model_options(setup);
     options.state_directory = state_directory;
@@ -265,7 +266,7 @@ Result<WarmStart> start(const Setup& setup, const std::string& state_directory, 
 
 Status run_warm(Options options) {
     const std::string state_directory = options.text("state", "build/bench-state");
-    TRY(const Setup setup, read_options(options));
+    TRY(const StreamSetup setup, read_stream_options(options));
     {
         Notices notices;
         ModelOptions recorder = model_options(setup);
@@ -302,7 +303,7 @@ Status run_warm(Options options) {
 
 Status run_overlap(Options options) {
     TRY(const double turn_seconds, options.seconds("turn", 1));
-    TRY(Setup setup, read_options(options));
+    TRY(StreamSetup setup, read_stream_options(options));
     setup.pairs.turn_seconds = turn_seconds;
     TRY(Bounds bounds, open_both(setup));
     TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), false));
@@ -361,7 +362,7 @@ Status run_overlap(Options options) {
 }
 
 Status run_streamed_prefill(Options options) {
-    TRY(const Setup setup, read_options(options));
+    TRY(const StreamSetup setup, read_stream_options(options));
     TRY(Bounds bounds, open_both(setup));
     TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), true));
     uint64_t reads_most = 0;
@@ -391,7 +392,7 @@ Status run_streamed_prefill(Options options) {
 
 Status run_residency(Options options) {
     const uint64_t at_start = resident_bytes();
-    TRY(const Setup setup, read_options(options));
+    TRY(const StreamSetup setup, read_stream_options(options));
     return_unused_heap();
     // The recording, which no plan knows of.
     const uint64_t own_bytes = resident_bytes() - std::min(resident_bytes(), at_start);

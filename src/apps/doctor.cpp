@@ -37,7 +37,6 @@ std::string_view name(Severity severity) {
 }
 
 constexpr double kSlowDrive = 0.5e9;  // bytes per second
-constexpr double kDriveMeasure_s = 0.5;
 constexpr uint64_t kFreeSpaceMin = kGiB;
 
 void check_processor(const EngineOptions& options, Findings& report) {
@@ -135,7 +134,7 @@ void check_space(const std::string& directory, Findings& report) {
 
 void check_drive(const std::vector<std::shared_ptr<const File>>& files, uint64_t block_bytes,
                  const std::string& directory, Findings& report) {
-    const auto speed = measure_random_reads(files, block_bytes, kDriveMeasure_s, kColdMemoryBytes);
+    const auto speed = measure_random_reads(files, block_bytes, kDriveLook_s, kColdMemoryBytes);
     if (!speed) {
         report.add({.id = "storage.speed",
                     .severity = speed.error().kind == ErrorKind::invalid_input ? Severity::note

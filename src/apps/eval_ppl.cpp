@@ -17,8 +17,6 @@ namespace colibri {
 
 namespace {
 
-constexpr uint64_t kTextBytesMax = 1ULL << 30;
-
 struct Score {
     uint64_t tokens = 0;  // scored
     double nll = 0;       // sum of -ln p
@@ -99,7 +97,7 @@ int eval_ppl_command(const Invocation& invocation, const Console& console) {
     const std::string& file = invocation.arguments.front();
     auto options = engine_options(settings);
     if (!options) return misused(console, Command::eval_ppl, options.error());
-    const auto text = file == "-" ? read_standard_input() : read_file(file, kTextBytesMax);
+    const auto text = file == "-" ? read_standard_input() : read_file(file, kEvaluationBytesMax);
     if (!text) return failed(console, text.error());
     if (text->empty())
         return failed(console,

@@ -16,9 +16,7 @@ namespace colibri {
 
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr uint64_t kTextBytesMax = 1ULL << 30;
+using LineJson = nlohmann::json;
 
 // One line of a .jsonl: a conversation, or a plain text.
 struct Line {
@@ -26,7 +24,7 @@ struct Line {
     std::optional<std::string> text;
 };
 
-std::optional<std::string> text_of(const Json& object, const char* key) {
+std::optional<std::string> text_of(const LineJson& object, const char* key) {
     if (!object.is_object()) return std::nullopt;
     const auto found = object.find(key);
     if (found == object.end() || !found->is_string()) return std::nullopt;
@@ -36,7 +34,7 @@ std::optional<std::string> text_of(const Json& object, const char* key) {
 // Nothing for a conversation that needs more than roles and texts.
 Result<std::optional<Line>> parse_line(std::string_view line, size_t number,
                                        const std::string& file) {
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const LineJson json = LineJson::parse(line, nullptr, /*allow_exceptions=*/false);
     Line out{.messages = {}, .text = text_of(json, "text")};
     if (out.text) return out;
     if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
@@ -46,7 +44,7 @@ Result<std::optional<Line>> parse_line(std::string_view line, size_t number,
                         "\"text\"",
                         file, number));
     if (json.contains("tools")) return std::nullopt;
-    for (const Json& message : json["messages"]) {
+    for (const LineJson& message : json["messages"]) {
         auto role = text_of(message, "role");
         auto content = text_of(message, "content");
         if (!role || !content || *role == "tool" || message.contains("tool_calls"))
@@ -76,7 +74,7 @@ Result<std::vector<std::vector<int32_t>>> read_sequences(const std::string& mode
                                                          const std::string& file, uint32_t window,
                                                          uint64_t limit, Notices& notices) {
     TRY(const std::string text,
-        file == "-" ? read_standard_input() : read_file(file, kTextBytesMax));
+        file == "-" ? read_standard_input() : read_file(file, kEvaluationBytesMax));
     TRY(const ModelFiles files, read_model_files(model_directory, true, notices));
     std::vector<std::vector<int32_t>> sequences;
     uint64_t total = 0;

@@ -10,6 +10,9 @@
 
 namespace colibri {
 
+// A longer file of texts to evaluate is refused.
+inline constexpr uint64_t kEvaluationBytesMax = 1ULL << 30;
+
 // A plain text is one sequence; of a *.jsonl file, each line is one: {"text"}, or {"messages":
 // [{"role", "content"}...]} rendered with the model's own template. Conversations with tools are
 // passed over and counted in a notice. Sequences are cut to `window` tokens (a text into several),

@@ -23,7 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kDriveMeasure_s = 0.5;
 constexpr uint32_t kContextStep = 256;
 
 // "3.2" or "3.2,1.5": gigabytes per second of each drive that holds a copy, as bytes.
@@ -101,8 +100,7 @@ Status measure_drives(const Checkpoint& checkpoint, const Mirrors& mirrors, uint
                       Report& report) {
     std::vector<std::shared_ptr<const File>> files;
     for (const CheckpointFile& file : checkpoint.files()) files.push_back(file.file);
-    TRY(const double own,
-        measure_random_reads(files, block_bytes, kDriveMeasure_s, kColdMemoryBytes));
+    TRY(const double own, measure_random_reads(files, block_bytes, kDriveLook_s, kColdMemoryBytes));
     report.drive_speeds.push_back(own);
     report.drive_direct = choose_reader(ReaderKind::automatic, files).direct;
     for (const Mirrors::Copy& copy : mirrors.copies) {
@@ -115,7 +113,7 @@ Status measure_drives(const Checkpoint& checkpoint, const Mirrors& mirrors, uint
             if (number != Mirrors::kNoFile)
                 copies.push_back(mirrors.files[number - checkpoint.files().size()]);
         TRY(const double speed,
-            measure_random_reads(copies, block_bytes, kDriveMeasure_s, kColdMemoryBytes));
+            measure_random_reads(copies, block_bytes, kDriveLook_s, kColdMemoryBytes));
         report.drive_speeds.push_back(speed);
     }
     return {};

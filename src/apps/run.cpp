@@ -19,6 +19,8 @@ namespace colibri {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // --prompt, or the words, or standard input.
 Result<std::string> prompt_text(const Invocation& invocation) {
     std::string given = invocation.settings.text(Opt::prompt);
@@ -54,8 +56,8 @@ double shortest(float value) {
     return std::stod(fmt::format("{}", value));
 }
 
-nlohmann::ordered_json storage_json(const StorageReport& storage) {
-    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+Json storage_json(const StorageReport& storage) {
+    Json places = Json::array();
     for (const StoragePlace& place : storage.places)
         places.push_back({{"directory", place.directory},
                           {"state", to_string(place.state)},
@@ -63,10 +65,8 @@ nlohmann::ordered_json storage_json(const StorageReport& storage) {
     return {{"state", to_string(storage.state)}, {"places", std::move(places)}};
 }
 
-nlohmann::ordered_json json_report(const Generation& generation, const Engine& engine,
-                                   const Settings& settings, const SamplingOptions& sampling,
-                                   const std::string& model) {
-    using Json = nlohmann::ordered_json;
+Json json_report(const Generation& generation, const Engine& engine, const Settings& settings,
+                 const SamplingOptions& sampling, const std::string& model) {
     const GenerationStats& stats = generation.stats;
     Json report;
     report["text"] = generation.text;

@@ -11,6 +11,7 @@
 #include "apps/tuning.h"
 #include "base/units.h"
 #include "platform/file.h"
+#include "runtime/usage_file.h"
 
 namespace colibri {
 
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kUsageBytesMax = 64 * kMiB;
 // The largest history: 16 bytes for each of some ten thousand experts.
 constexpr uint64_t kStateRoomMin = kMiB;
 

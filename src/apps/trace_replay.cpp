@@ -33,7 +33,7 @@ struct Routes {
     uint32_t used_max = 0;  // experts of one step
 };
 
-struct Row {
+struct ReplayRow {
     std::string policy;
     uint32_t slots = 0;
     uint64_t hits = 0, misses = 0, read_bytes = 0;
@@ -131,9 +131,9 @@ PolicyFactory factory_of(const std::string& name, const Routes& routes) {
     };
 }
 
-Result<Row> replay_one(const Routes& routes, const std::string& policy, double percent) {
-    Row row{.policy = policy,
-            .slots = std::max(1U, uint32_t(double(routes.ids.size()) * percent / 100))};
+Result<ReplayRow> replay_one(const Routes& routes, const std::string& policy, double percent) {
+    ReplayRow row{.policy = policy,
+                  .slots = std::max(1U, uint32_t(double(routes.ids.size()) * percent / 100))};
     PlacementShape shape{.ids = routes.ids,
                          .classes = std::vector<uint8_t>(routes.ids.size(), 0),
                          .pools = {{.slots = row.slots, .ring_slots = routes.used_max}}};
@@ -148,15 +148,15 @@ Result<Row> replay_one(const Routes& routes, const std::string& policy, double p
 
 struct Table {
     double percent = 0;
-    std::vector<Row> rows;
+    std::vector<ReplayRow> rows;
 };
 
 Result<Table> replay_capacity(const Routes& routes, const std::vector<std::string>& policies,
                               double percent) {
     Table table{.percent = percent, .rows = {}};
-    TRY(const Row bound, replay_one(routes, "belady", percent));
+    TRY(const ReplayRow bound, replay_one(routes, "belady", percent));
     for (const std::string& policy : policies) {
-        TRY(Row row, replay_one(routes, policy, percent));
+        TRY(ReplayRow row, replay_one(routes, policy, percent));
         row.ratio = bound.hits == 0 ? 1.0 : double(row.hits) / double(bound.hits);
         table.rows.push_back(std::move(row));
     }
@@ -171,7 +171,7 @@ std::string text_report(const std::string& file, const RouteTrace& trace, const 
         file, trace.arch.empty() ? trace.model : trace.arch, routes.ids.size(), routes.used_max,
         routes.tokens, "capacity", "slots", "policy", "hit rate", "of the bound", "bytes/token");
     for (const Table& table : tables)
-        for (const Row& row : table.rows)
+        for (const ReplayRow& row : table.rows)
             text += fmt::format("{:>6g} % {:>7}  {:<17} {:>8.4f} {:>13.3f} {:>14}\n", table.percent,
                                 row.slots, row.policy, row.rate(), row.ratio,
                                 format_bytes(row.read_bytes / routes.tokens));
@@ -182,7 +182,7 @@ nlohmann::ordered_json json_report(const std::string& file, const RouteTrace& tr
                                    const Routes& routes, const std::vector<Table>& tables) {
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     for (const Table& table : tables)
-        for (const Row& row : table.rows)
+        for (const ReplayRow& row : table.rows)
             results.push_back(
                 {{"capacity_percent", table.percent},
                  {"slots", row.slots},

@@ -8,12 +8,11 @@
 #include "apps/commands.h"
 #include "apps/setup.h"
 #include "platform/file.h"
+#include "runtime/usage_file.h"
 
 namespace colibri {
 
 namespace {
-
-constexpr uint64_t kTextBytesMax = 64 << 20;
 
 // Of all uses, the part of the most used `percent` of all experts.
 double share_of_best(const UsageHistory& history, uint64_t experts, double percent) {
@@ -56,7 +55,7 @@ void report(const UsageFile& file, uint64_t experts, bool json, const Console& c
 
 Status exchange(const Settings& settings, const UsagePlace& place, UsageFile& file) {
     if (const std::string from = settings.text(Opt::import_file); !from.empty()) {
-        TRY(const std::string text, read_file(from, kTextBytesMax));
+        TRY(const std::string text, read_file(from, kUsageBytesMax));
         TRY(UsageHistory history,
             parse_usage_text(text, from, place.layers, place.experts, place.top_k));
         TRY_STATUS(file.replace(std::move(history)));

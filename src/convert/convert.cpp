@@ -14,6 +14,7 @@
 #include "convert/workshop.h"
 #include "format/container.h"
 #include "format/shard_set.h"
+#include "platform/file.h"
 #include "platform/machine.h"
 
 namespace colibri {
@@ -31,10 +32,6 @@ constexpr uint64_t kSpaceCheckBytes = 64 << 20;
 constexpr uint64_t kProgramBytes = 40 << 20;
 // Per tensor of the source: name, record, place in the plan.
 constexpr uint64_t kTensorBytes = 768;
-
-std::string name_of(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 std::string parameters_of(const ConvertOptions& options, const std::string& calibration) {
     return fmt::format("formats {}; scales {}; calibration {}", options.recipe.canonical(),
@@ -106,7 +103,7 @@ Result<ConvertEstimate> Job::prepare() {
     const std::string name = fs::absolute(options_.source, error).lexically_normal().string();
     TRY(plan_,
         plan_conversion(*source_, options_.recipe, parameters_of(options_, calibration_digest),
-                        name_of(name.ends_with('/') ? name.substr(0, name.size() - 1) : name),
+                        file_name_of(name.ends_with('/') ? name.substr(0, name.size() - 1) : name),
                         notices_));
     plan_.manifest.writer = options_.writer;
     if (calibration_) TRY_STATUS(check_calibration());
@@ -183,7 +180,7 @@ uint64_t Job::needed_bytes() const {
         peak = std::max(peak, new_bytes - std::min(new_bytes, freed));
         for (size_t f = 0; f < last_unit_.size(); ++f)
             if (!gone[f] && last_unit_[f] <= i + 1 &&
-                !journal_state_.spent.contains(name_of(source_->files()[f].path))) {
+                !journal_state_.spent.contains(file_name_of(source_->files()[f].path))) {
                 gone[f] = true;
                 freed += source_->files()[f].size_bytes;
             }
@@ -237,7 +234,7 @@ Result<std::vector<uint32_t>> Job::remaining(ContainerWriter& writer) {
         }
         units.push_back(i);
         for_each_range(plan_, unit, [&](uint32_t file, uint64_t, uint64_t) {
-            const std::string name = name_of(source_->files()[file].path);
+            const std::string name = file_name_of(source_->files()[file].path);
             spent_needed_ =
                 spent_needed_.empty() && journal_state_.spent.contains(name) ? name : spent_needed_;
         });
@@ -266,7 +263,7 @@ Status Job::delete_spent(ContainerWriter& writer) {
     bool verified = false;
     for (size_t f = 0; f < last_unit_.size(); ++f) {
         const CheckpointFile& file = source_->files()[f];
-        const std::string name = name_of(file.path);
+        const std::string name = file_name_of(file.path);
         if (spent_[f] || last_unit_[f] > durable_units_) continue;
         spent_[f] = true;
         if (journal_state_.spent.contains(name)) continue;

@@ -9,6 +9,7 @@
 
 #include "format/container.h"
 #include "format/shard_set.h"
+#include "platform/file.h"
 #include "platform/output_file.h"
 
 namespace colibri {
@@ -18,10 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kJournalBytesMax = 1 << 30;
-
-std::string name_of(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 // What a model needs beside its weights, and what people want to find there.
 constexpr std::array<std::string_view, 16> kSideFiles{"config.json",
@@ -146,7 +143,7 @@ Status save_header(const CheckpointFile& file, const std::string& destination) {
     const std::string folder = destination + "/" + kSpentFolder;
     std::error_code error;
     fs::create_directories(folder, error);
-    TRY(OutputFile out, OutputFile::open(folder + "/" + name_of(file.path), 0));
+    TRY(OutputFile out, OutputFile::open(folder + "/" + file_name_of(file.path), 0));
     TRY_STATUS(out.append(bytes));
     TRY_STATUS(out.resize(file.size_bytes));
     TRY_STATUS(out.sync());

@@ -26,8 +26,8 @@ Result<std::string> source_identity(const Checkpoint& checkpoint, const std::str
         TRY(const SafetensorsHeader header, read_safetensors_header(*file.file));
         std::vector<std::byte> head(header.data_begin);
         TRY_STATUS(file.file->read_at(0, head));
-        text += fmt::format("\n{} {} {}", file.path.substr(file.path.rfind('/') + 1),
-                            file.size_bytes, to_hex(xxh3_128(head)));
+        text += fmt::format("\n{} {} {}", file_name_of(file.path), file.size_bytes,
+                            to_hex(xxh3_128(head)));
     }
     return to_hex(xxh3_128(std::string_view(text)));
 }

@@ -8,6 +8,7 @@
 #include "format/safetensors.h"
 #include "format/shard_index.h"
 #include "format/shard_set.h"
+#include "platform/file.h"
 
 namespace colibri {
 
@@ -22,10 +23,6 @@ struct Checkpoint::Impl {
 };
 
 namespace {
-
-std::string file_name(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
 
 // Moves the headers' tensors into one sorted table that owns every name once.
 void fill_table(std::vector<SafetensorsHeader>& headers, std::string& names,
@@ -61,7 +58,7 @@ Status check_index(const std::string& index_path, const ShardIndex& index,
                    const std::vector<TensorInfo>& tensors) {
     size_t at = 0;
     for (const TensorInfo& tensor : tensors) {
-        const std::string holder = file_name(files[tensor.file].path);
+        const std::string holder = file_name_of(files[tensor.file].path);
         if (at < index.tensors.size() && index.tensors[at].first == tensor.name) {
             const std::string& named = index.files[index.tensors[at].second];
             if (named != holder)
@@ -139,8 +136,8 @@ Result<Checkpoint> Checkpoint::open(const std::string& directory, Notices& notic
             return fail(ErrorKind::corrupt,
                         fmt::format("{}: tensor {} is in {} and again in {}; keep one of the files",
                                     directory, tensor.name,
-                                    file_name(impl->files[impl->tensors[i - 1].file].path),
-                                    file_name(impl->files[tensor.file].path)));
+                                    file_name_of(impl->files[impl->tensors[i - 1].file].path),
+                                    file_name_of(impl->files[tensor.file].path)));
     }
     if (set.indexed) {
         TRY_STATUS(check_index(index_path, index, impl->files, impl->tensors));

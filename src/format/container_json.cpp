@@ -8,6 +8,7 @@
 #include <set>
 
 #include "format/container_manifest.h"
+#include "format/limits.h"
 #include "format/safetensors.h"
 #include "tensor/format_names.h"
 
@@ -17,9 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kDepthMax = 16;
-constexpr size_t kFilesMax = 100'000;
-constexpr size_t kNameBytesMax = 1024;
+constexpr size_t kManifestDepthMax = 16;
 constexpr uint64_t kExpertsMax = uint64_t(1) << 24;
 // No matrix of any model comes near; products of two stay far below 2^64.
 constexpr uint64_t kSideMax = uint64_t(1) << 28;
@@ -28,8 +27,8 @@ constexpr uint64_t kTensorBytesMax = uint64_t(1) << 50;
 constexpr uint64_t kFileBytesMax = uint64_t(1) << 56;
 
 // The digest of the file stands in it as 32 digits; for hashing they are zeros.
-constexpr std::string_view kSelfKey = "\"manifest_xxh3\": \"";
-constexpr std::string_view kZeroDigest = "00000000000000000000000000000000";
+constexpr std::string_view kManifestSelfKey = "\"manifest_xxh3\": \"";
+constexpr std::string_view kManifestZeroDigest = "00000000000000000000000000000000";
 
 // Depth and duplicate keys, before a tree is built.
 struct Watcher {
@@ -37,8 +36,8 @@ struct Watcher {
     std::string problem;
 
     bool operator()(int depth, Json::parse_event_t event, Json& value) {
-        if (size_t(depth) > kDepthMax && problem.empty())
-            problem = fmt::format("nested deeper than {} levels", kDepthMax);
+        if (size_t(depth) > kManifestDepthMax && problem.empty())
+            problem = fmt::format("nested deeper than {} levels", kManifestDepthMax);
         if (event == Json::parse_event_t::object_start) keys.emplace_back();
         if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
         if (event == Json::parse_event_t::key && !keys.empty() &&
@@ -418,13 +417,13 @@ Result<ContainerManifest> parse_manifest(std::string_view text, const std::strin
     ManifestReader reader(root, path);
     TRY(ContainerManifest manifest, reader.run());
     // After the versions: a later one may hash differently.
-    const size_t key = text.rfind(kSelfKey);
+    const size_t key = text.rfind(kManifestSelfKey);
     const std::string zeroed =
-        key == std::string_view::npos || key + kSelfKey.size() + 32 > text.size()
+        key == std::string_view::npos || key + kManifestSelfKey.size() + 32 > text.size()
             ? std::string()
-            : std::string(text).replace(key + kSelfKey.size(), 32, kZeroDigest);
-    if (zeroed.empty() ||
-        to_hex(xxh3_128(std::string_view(zeroed))) != text.substr(key + kSelfKey.size(), 32))
+            : std::string(text).replace(key + kManifestSelfKey.size(), 32, kManifestZeroDigest);
+    if (zeroed.empty() || to_hex(xxh3_128(std::string_view(zeroed))) !=
+                              text.substr(key + kManifestSelfKey.size(), 32))
         return fail(ErrorKind::corrupt,
                     fmt::format("{}: its own checksum (manifest_xxh3) does not match: the file was "
                                 "altered or damaged; copy it again or run coli convert again",
@@ -475,10 +474,10 @@ std::string manifest_text(const ContainerManifest& manifest) {
         {"side_files", sides},
         {"tensors", tensors},
         {"experts", experts},
-        {"manifest_xxh3", std::string(kZeroDigest)}};
+        {"manifest_xxh3", std::string(kManifestZeroDigest)}};
     std::string text = root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
     const std::string self = to_hex(xxh3_128(std::string_view(text)));
-    text.replace(text.rfind(kSelfKey) + kSelfKey.size(), 32, self);
+    text.replace(text.rfind(kManifestSelfKey) + kManifestSelfKey.size(), 32, self);
     return text;
 }
 

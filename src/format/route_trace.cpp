@@ -13,8 +13,8 @@ namespace colibri {
 
 namespace {
 
-constexpr std::string_view kMagic = "# route_trace ";
-constexpr std::string_view kVersion = "v1";
+constexpr std::string_view kTraceMagic = "# route_trace ";
+constexpr std::string_view kTraceVersion = "v1";
 constexpr std::string_view kColumns =
     "turn,phase,step,layer,slot,expert,weight,residency,expert_bytes";
 constexpr size_t kColumnCount = 9;
@@ -65,13 +65,13 @@ private:
 
     Status take(std::string_view line) {
         if (line_number_ == 1) {
-            if (!line.starts_with(kMagic))
+            if (!line.starts_with(kTraceMagic))
                 return bad(
                     fmt::format("'{}' is not the beginning of a route trace, which is '{}{}'",
-                                line.substr(0, kQuotedMax), kMagic, kVersion));
-            if (line.substr(kMagic.size()) != kVersion)
+                                line.substr(0, kQuotedMax), kTraceMagic, kTraceVersion));
+            if (line.substr(kTraceMagic.size()) != kTraceVersion)
                 return bad(fmt::format("version '{}' of route traces; this program reads {}",
-                                       line.substr(kMagic.size(), kQuotedMax), kVersion),
+                                       line.substr(kTraceMagic.size(), kQuotedMax), kTraceVersion),
                            ErrorKind::unsupported);
             return {};
         }
@@ -210,8 +210,8 @@ std::string format_route_trace(const RouteTrace& trace) {
     std::string text;
     const auto out = std::back_inserter(text);
     fmt::format_to(out, "{}{}\n# model={} arch={} n_layer={} n_expert={} n_expert_used={}\n",
-                   kMagic, kVersion, trace.model, trace.arch, trace.layers.size(), trace.experts,
-                   trace.experts_used);
+                   kTraceMagic, kTraceVersion, trace.model, trace.arch, trace.layers.size(),
+                   trace.experts, trace.experts_used);
     for (size_t layer = 0; layer < trace.layers.size(); ++layer)
         fmt::format_to(out, "# layer={} expert_bytes={} dense_bytes={}\n", layer,
                        trace.layers[layer].expert_bytes, trace.layers[layer].dense_bytes);

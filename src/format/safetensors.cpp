@@ -9,6 +9,8 @@
 #include <numeric>
 #include <optional>
 
+#include "format/limits.h"
+
 namespace colibri {
 
 namespace {
@@ -16,8 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kPrefixBytes = 8;
-constexpr size_t kNameBytesMax = 1024;
-constexpr size_t kDepthMax = 16;
+constexpr size_t kHeaderDepthMax = 16;
 
 bool printable(std::string_view text) {
     return std::none_of(text.begin(), text.end(),
@@ -188,8 +189,8 @@ private:
         return deeper();
     }
     bool deeper() {
-        if (++skip_depth_ > kDepthMax)
-            return stop(fmt::format("nested deeper than {} levels", kDepthMax));
+        if (++skip_depth_ > kHeaderDepthMax)
+            return stop(fmt::format("nested deeper than {} levels", kHeaderDepthMax));
         return true;
     }
     bool shallower() {

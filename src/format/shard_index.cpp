@@ -6,15 +6,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "format/limits.h"
+
 namespace colibri {
 
 namespace {
 
 using nlohmann::json;
 
-constexpr size_t kDepthMax = 32;
-constexpr size_t kFilesMax = 100'000;
-constexpr size_t kNameBytesMax = 1024;
+constexpr size_t kIndexDepthMax = 32;
 
 bool plain_file_name(std::string_view name) {
     return name.size() <= kNameBytesMax && name.ends_with(".safetensors") &&
@@ -104,8 +104,8 @@ private:
         return true;
     }
     bool deeper() {
-        if (++depth_ > kDepthMax)
-            return stop(fmt::format("nested deeper than {} levels", kDepthMax));
+        if (++depth_ > kIndexDepthMax)
+            return stop(fmt::format("nested deeper than {} levels", kIndexDepthMax));
         return true;
     }
 

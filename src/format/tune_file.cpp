@@ -16,26 +16,26 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint32_t kVersion = 1;
-constexpr int kDepthMax = 4;
+constexpr uint32_t kTuneVersion = 1;
+constexpr int kTuneDepthMax = 4;
 constexpr size_t kTextBytesMax = 1024;
 constexpr size_t kEntriesMax = 1024;
 constexpr double kNumberMax = 1e15;  // whole numbers below it are exact
 
 // The digest of the text stands in it as 32 digits; for hashing they are zeros.
-constexpr std::string_view kSelfKey = "\"checksum\": \"";
-constexpr std::string_view kZeroDigest = "00000000000000000000000000000000";
+constexpr std::string_view kTuneSelfKey = "\"checksum\": \"";
+constexpr std::string_view kTuneZeroDigest = "00000000000000000000000000000000";
 
 // Where the digits of the digest are; npos when the text has none.
 size_t digest_place(std::string_view text) {
-    const size_t key = text.rfind(kSelfKey);
+    const size_t key = text.rfind(kTuneSelfKey);
     if (key == std::string_view::npos) return key;
-    const size_t place = key + kSelfKey.size();
-    return place + kZeroDigest.size() <= text.size() ? place : std::string_view::npos;
+    const size_t place = key + kTuneSelfKey.size();
+    return place + kTuneZeroDigest.size() <= text.size() ? place : std::string_view::npos;
 }
 
 std::string digest_of(std::string text, size_t place) {
-    text.replace(place, kZeroDigest.size(), kZeroDigest);
+    text.replace(place, kTuneZeroDigest.size(), kTuneZeroDigest);
     return to_hex(xxh3_128(std::string_view(text)));
 }
 
@@ -152,7 +152,8 @@ Result<Json> parse_tree(std::string_view text, std::string_view name) {
     const Json root = Json::parse(
         text.begin(), text.end(),
         [&](int depth, Json::parse_event_t event, Json& value) {
-            if (depth > kDepthMax) problem = fmt::format("nested deeper than {} levels", kDepthMax);
+            if (depth > kTuneDepthMax)
+                problem = fmt::format("nested deeper than {} levels", kTuneDepthMax);
             if (event == Json::parse_event_t::object_start) keys.emplace_back();
             if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
             if (event == Json::parse_event_t::key && !keys.empty() &&
@@ -179,7 +180,7 @@ std::string format_tune(const TuneFile& file) {
                             {"spread", one.spread},
                             {"pairs", one.pairs},
                             {"verdict", one.verdict}});
-    const Out root = {{"colibri_tune", kVersion},
+    const Out root = {{"colibri_tune", kTuneVersion},
                       {"model", fmt::format("{:016x}", file.model)},
                       {"machine",
                        {{"processor", file.machine.processor},
@@ -193,10 +194,10 @@ std::string format_tune(const TuneFile& file) {
                       {"chosen", std::move(chosen)},
                       {"gain", file.gain},
                       {"measured", std::move(measured)},
-                      {"checksum", kZeroDigest}};
+                      {"checksum", kTuneZeroDigest}};
     std::string text = root.dump(2, ' ', false, Out::error_handler_t::replace) + "\n";
     const size_t place = digest_place(text);
-    text.replace(place, kZeroDigest.size(), digest_of(text, place));
+    text.replace(place, kTuneZeroDigest.size(), digest_of(text, place));
     return text;
 }
 
@@ -209,14 +210,14 @@ Result<TuneFile> parse_tune(std::string_view text, std::string_view name) {
     const uint64_t version =
         reader.whole(root, "colibri_tune", std::numeric_limits<uint32_t>::max());
     TRY_STATUS(reader.status());
-    if (version != kVersion)
+    if (version != kTuneVersion)
         return fail(ErrorKind::unsupported,
                     fmt::format("{}: version {} of tuning files; this program reads {}", name,
-                                version, kVersion));
+                                version, kTuneVersion));
     // After the version: a later one may hash differently.
     const size_t place = digest_place(text);
     if (place == std::string_view::npos ||
-        digest_of(std::string(text), place) != text.substr(place, kZeroDigest.size()))
+        digest_of(std::string(text), place) != text.substr(place, kTuneZeroDigest.size()))
         return fail(ErrorKind::corrupt, fmt::format("{}: the checksum does not match", name));
     TuneFile file = read_file_object(root, reader);
     TRY_STATUS(reader.status());

@@ -13,12 +13,9 @@ using testing::fast_tables;
 using testing::first_difference;
 using testing::random_bits;
 using testing::random_values;
+using testing::reference;
 
 using Floats = std::vector<float>;
-
-const Kernels& reference() {
-    return *kernels_for(Isa::reference);
-}
 
 // Rows of a matrix in random order with repeats, as a sparse selection would give them.
 std::vector<const float*> pick_rows(Rng& rng, const Floats& data, uint32_t dims, uint32_t count) {

@@ -53,6 +53,11 @@ inline std::vector<float> random_bits(Rng& rng, size_t count) {
     return values;
 }
 
+// The twin of every fast version.
+inline const Kernels& reference() {
+    return *kernels_for(Isa::reference);
+}
+
 // The tables to compare with the reference.
 inline std::vector<const Kernels*> fast_tables() {
     std::vector<const Kernels*> tables;

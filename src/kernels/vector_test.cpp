@@ -16,12 +16,9 @@ using testing::fast_tables;
 using testing::first_difference;
 using testing::random_bits;
 using testing::random_values;
+using testing::reference;
 
 using Floats = std::vector<float>;
-
-const Kernels& reference() {
-    return *kernels_for(Isa::reference);
-}
 
 // Inputs of one call: three vectors of `count` and a scalar; the operation leaves its result in
 // `a`.

@@ -10,14 +10,11 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "platform/read_loop.h"
 
 namespace colibri {
 
 namespace {
-
-// EAGAIN on a regular file passes within milliseconds or means a broken file system.
-constexpr uint32_t kAgainRetriesMax = 1000;
-constexpr uint32_t kIoRetriesMax = 1;
 
 uint64_t block_begin(uint64_t offset) {
     return offset / kDirectBlockBytes * kDirectBlockBytes;

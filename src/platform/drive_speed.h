@@ -48,6 +48,8 @@ struct ReadSpeed {
                                                const ReadPattern& pattern,
                                                const ReaderOptions& options);
 
+// A look at a drive that people wait for.
+inline constexpr double kDriveLook_s = 0.5;
 // Memory for measurements that a cache of slots is compared with: more than a processor's cache.
 inline constexpr uint64_t kColdMemoryBytes = 128 * 1024 * 1024;
 

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "platform/file.h"
 #include "platform/reader.h"
 
 namespace colibri {
@@ -82,7 +83,7 @@ private:
     using Place = std::pair<std::string, uint64_t>;
     static Place place_of(const ReadRange& range) {
         const std::string& path = range.file->path();
-        return {path.substr(path.rfind('/') + 1), range.offset};
+        return {file_name_of(path), range.offset};
     }
     // A number that stands for this attempt at this place.
     uint64_t begin_attempt(const ReadRange& first) {

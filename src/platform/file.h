@@ -68,6 +68,11 @@ private:
     mutable std::once_flag random_once_;
 };
 
+// The part of `path` after its last slash.
+[[nodiscard]] inline std::string file_name_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
 // A whole small file. Errors as File; invalid_input when it is larger than `limit_bytes`, naming
 // both sizes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, uint64_t limit_bytes);

@@ -21,9 +21,9 @@ namespace colibri {
 
 namespace {
 
-constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
+constexpr uint64_t kWorkerStackBytes = 16 * kKiB;  // touched part of a thread's stack
 
-RequestQueue::Limits limits_of(const ReaderOptions& options) {
+RequestQueue::Limits pread_limits(const ReaderOptions& options) {
     return {.requests = options.queue_capacity,
             .chunks = std::max(1U, options.threads),
             .chunk_bytes = options.chunk_bytes,
@@ -34,7 +34,7 @@ RequestQueue::Limits limits_of(const ReaderOptions& options) {
 class PreadReader final : public Reader {
 public:
     PreadReader(ReadSink& sink, const ReaderOptions& options)
-        : sink_(sink), hook_(options.hook), queue_(limits_of(options)) {}
+        : sink_(sink), hook_(options.hook), queue_(pread_limits(options)) {}
 
     Status start(uint32_t threads) {
         try {
@@ -127,8 +127,8 @@ Result<std::unique_ptr<Reader>> make_pread_reader(ReadSink& sink, const ReaderOp
 }
 
 uint64_t pread_reader_memory_bytes(const ReaderOptions& options) {
-    return std::max(1U, options.threads) * kThreadStackBytes +
-           RequestQueue::memory_bytes(limits_of(options));
+    return std::max(1U, options.threads) * kWorkerStackBytes +
+           RequestQueue::memory_bytes(pread_limits(options));
 }
 
 }  // namespace colibri

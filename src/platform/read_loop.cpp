@@ -6,15 +6,10 @@
 
 namespace colibri {
 
-namespace {
-constexpr int kAgainRetriesMax = 1000;  // one millisecond apart
-constexpr int kIoRetriesMax = 1;
-}  // namespace
-
 ReadOutcome read_fully(ReadCall call, uint64_t offset, std::span<std::byte> out) {
     ReadOutcome outcome;
-    int again_retries = 0;
-    int io_retries = 0;
+    uint32_t again_retries = 0;
+    uint32_t io_retries = 0;
     while (outcome.read_bytes < out.size()) {
         const ssize_t got = call(out.data() + outcome.read_bytes, out.size() - outcome.read_bytes,
                                  offset + outcome.read_bytes);

@@ -22,12 +22,12 @@ namespace colibri {
 
 namespace {
 
-constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
+constexpr uint64_t kRingThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
 // More small reads at a time than this make no drive faster.
 constexpr uint32_t kChunksMax = 64;
 constexpr uint64_t kWakeTag = UINT64_MAX;
 
-RequestQueue::Limits limits_of(const ReaderOptions& options) {
+RequestQueue::Limits uring_limits(const ReaderOptions& options) {
     return {.requests = options.queue_capacity,
             .chunks = kChunksMax,
             .chunk_bytes = options.chunk_bytes,
@@ -43,7 +43,7 @@ public:
           hook_(options.hook),
           wake_(wake),
           ring_(std::move(ring)),
-          queue_(limits_of(options)) {}
+          queue_(uring_limits(options)) {}
 
     Status start() {
         try {
@@ -188,8 +188,8 @@ Result<std::unique_ptr<Reader>> make_uring_reader(ReadSink& sink, const ReaderOp
 }
 
 uint64_t uring_reader_memory_bytes(const ReaderOptions& options) {
-    return kThreadStackBytes + Uring::memory_bytes(kChunksMax + 1) +
-           RequestQueue::memory_bytes(limits_of(options));
+    return kRingThreadStackBytes + Uring::memory_bytes(kChunksMax + 1) +
+           RequestQueue::memory_bytes(uring_limits(options));
 }
 
 }  // namespace colibri

@@ -6,14 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/units.h"
 #include "platform/file.h"
 
 namespace colibri {
 
 namespace {
-
-constexpr uint64_t kUsageBytesMax = 64 * kMiB;
 
 Status write_into(const std::string& path, std::string_view bytes) {
     std::error_code error;

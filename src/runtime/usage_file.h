@@ -9,9 +9,13 @@
 
 #include "base/error.h"
 #include "base/notices.h"
+#include "base/units.h"
 #include "store/usage.h"
 
 namespace colibri {
+
+// A larger history, of ours or of another engine, is refused.
+inline constexpr uint64_t kUsageBytesMax = 64 * kMiB;
 
 struct UsagePlace {
     std::string directory;  // of state files; "": no history is kept

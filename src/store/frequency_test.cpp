@@ -43,9 +43,9 @@ void use(FrequencyPolicy& policy, const std::vector<uint32_t>& keys) {
 }
 
 // A policy and a plain account of what it should know.
-class World {
+class PolicyWorld {
 public:
-    explicit World(Rng& rng)
+    explicit PolicyWorld(Rng& rng)
         : layer_count_(uint32_t(1 + rng.below(4))),
           experts_(uint32_t(4 + rng.below(12))),
           slots_(uint32_t(1 + rng.below(layer_count_ * experts_))),
@@ -218,13 +218,13 @@ TEST(FrequencyPolicy, RemembersEarlierRuns) {
 }
 
 // Goal: the buckets do what the definition says, whatever the sequence.
-// Method: random steps, holds and failures against counts kept as plain sums with exp2 (World): the
-// victim's count is within the resolution of the smallest free one of the layer that must give, or
-// both have faded below what is told apart.
+// Method: random steps, holds and failures against counts kept as plain sums with exp2
+// (PolicyWorld): the victim's count is within the resolution of the smallest free one of the layer
+// that must give, or both have faded below what is told apart.
 TEST(FrequencyPolicy, AgreesWithTheDefinition) {
     Rng rng(3);
     for (int round = 0; round < 30; ++round) {
-        World world(rng);
+        PolicyWorld world(rng);
         for (int step = 0; step < 600; ++step) world.step(rng);
     }
 }

@@ -42,7 +42,7 @@ private:
 };
 
 // A pipeline on a disk that does one read at a time, in the order in which they are started.
-struct World {
+struct DiskWorld {
     StoreFixture fixture;
     ReadFaults disk;
     StoreConfig config;
@@ -53,7 +53,7 @@ struct World {
     std::vector<uint32_t> asked;    // of the reader
     std::vector<uint32_t> started;  // by the reader
 
-    explicit World(bool in_place = true)
+    explicit DiskWorld(bool in_place = true)
         : fixture({.layers = 1, .experts = 16, .extent_bytes = 9000, .in_place = in_place}),
           config(fixture.config()),
           table(ExpertTable::build(config).value()),
@@ -123,7 +123,7 @@ struct World {
 // Goal: a guess is never in front of a read that somebody waits for.
 // Method: six guesses while the disk hangs in the first; then two experts are wanted.
 TEST(Pipeline, DemandOvertakesGuesses) {
-    World world;
+    DiskWorld world;
     world.block();
     world.request({0, 1, 2, 3, 4, 5}, true);
     world.wait_until_blocked();
@@ -136,7 +136,7 @@ TEST(Pipeline, DemandOvertakesGuesses) {
 // Goal: guesses wait while anything else does, whether it was asked for earlier or later.
 // Method: the disk hangs in a demand read with more behind it than tickets; guesses come last.
 TEST(Pipeline, GuessesWaitForAllOthers) {
-    World world(/*in_place=*/false);
+    DiskWorld world(/*in_place=*/false);
     world.block();
     world.request({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, false);
     world.wait_until_blocked();
@@ -150,7 +150,7 @@ TEST(Pipeline, GuessesWaitForAllOthers) {
 // Goal: a guess does not join a read that somebody waits for.
 // Method: the disk hangs in a demand read; a guess is handed to the reader only after it.
 TEST(Pipeline, GuessesWaitForReadsUnderWay) {
-    World world;
+    DiskWorld world;
     world.block();
     world.request({8}, false);
     world.request({0}, true);
@@ -163,7 +163,7 @@ TEST(Pipeline, GuessesWaitForReadsUnderWay) {
 // Goal: the drive is free for guesses once a demand read is in staging, slot or no slot.
 // Method: an expert is read that has no slot yet; a guess behind it is delivered before it.
 TEST(Pipeline, GuessesDoNotWaitForSlotsOfOthers) {
-    World world(/*in_place=*/false);
+    DiskWorld world(/*in_place=*/false);
     const std::vector<Pipeline::Order> orders{{.expert = 8}};
     world.pipeline->request(orders);
     world.request({0}, true);
@@ -176,7 +176,7 @@ TEST(Pipeline, GuessesDoNotWaitForSlotsOfOthers) {
 // Goal: landing threads ask for short time slices, as readers do.
 // Method: a landing function that looks at its own thread.
 TEST(Pipeline, LandingThreadsHaveShortSlices) {
-    World world;
+    DiskWorld world;
     ThreadTreatment landing;
     StoreConfig config = world.config;
     config.landing = [&](ExpertId, std::span<const std::span<const std::byte>>,
@@ -193,7 +193,7 @@ TEST(Pipeline, LandingThreadsHaveShortSlices) {
 // Goal: a guess that turns out right is read in the order in which it was wanted.
 // Method: guesses queued behind a hanging one; one of them is wanted, after another demand read.
 TEST(Pipeline, APromotedGuessIsDemand) {
-    World world;
+    DiskWorld world;
     world.block();
     world.request({0, 1, 2, 3}, true);
     world.wait_until_blocked();
@@ -209,7 +209,7 @@ TEST(Pipeline, APromotedGuessIsDemand) {
 // Goal: stale guesses cost nothing, and what is under way completes.
 // Method: five guesses, the disk hangs in the first; cancelled; then a demand read of one of them.
 TEST(Pipeline, GuessesCanBeCancelled) {
-    World world;
+    DiskWorld world;
     world.block();
     world.request({0, 1, 2, 3, 4}, true);
     world.wait_until_blocked();
@@ -226,7 +226,7 @@ TEST(Pipeline, GuessesCanBeCancelled) {
 // Goal: the end of a stream does not touch guesses.
 // Method: a demand read hangs, two more and a guess wait; the stream is cancelled.
 TEST(Pipeline, CancelLeavesGuessesAlone) {
-    World world;
+    DiskWorld world;
     world.block();
     world.request({0, 1, 2}, false);
     world.request({7}, true);
@@ -244,7 +244,7 @@ TEST(Pipeline, CancelLeavesGuessesAlone) {
 // attempt of their own.
 // Method: EIO for one guess; the completion says parked, a retry succeeds.
 TEST(Pipeline, AFailedGuessIsParked) {
-    World world;
+    DiskWorld world;
     world.disk.add({.kind = ReadFault::Kind::io_error, .times = 2});
     world.request({4}, true);
     std::vector<Pipeline::Completion> done;
@@ -260,7 +260,7 @@ TEST(Pipeline, AFailedGuessIsParked) {
 // Goal: a read in place waits for its slot, and does not hold up others.
 // Method: one expert without slot in front of two with one; the slot is named later.
 TEST(Pipeline, ReadsInPlaceStartWhenTheirSlotIsKnown) {
-    World world;
+    DiskWorld world;
     const Pipeline::Order known = world.order(3, false);
     const std::vector<Pipeline::Order> orders{
         {.expert = 3}, world.order(4, false), world.order(5, false)};

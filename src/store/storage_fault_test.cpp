@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using State = StorageState;
 
-struct WorldOptions {
+struct DrivesOptions {
     FixtureShape shape;
     PolicyKind policy = PolicyKind::frequency;
     uint64_t pause_us = StorageHealth::kPauseMinUs;
@@ -29,9 +29,9 @@ struct WorldOptions {
 };
 
 // A store whose original and mirrors are on drives of their own, which can be told to fail.
-class World {
+class Drives {
 public:
-    explicit World(const WorldOptions& options) : fixture(with_own_blocks(options.shape)) {
+    explicit Drives(const DrivesOptions& options) : fixture(with_own_blocks(options.shape)) {
         StoreConfig config = fixture.config();
         const uint32_t files = options.shape.files;
         for (uint32_t file = 0; file < config.files.size(); ++file)
@@ -116,7 +116,7 @@ struct Tally {
 };
 
 // A stream that is not at its end after ten seconds counts as one that hangs.
-void run_stream(const World& world, std::span<const ExpertId> set, StreamKind kind, Tally& tally) {
+void run_stream(const Drives& world, std::span<const ExpertId> set, StreamKind kind, Tally& tally) {
     ++tally.streams;
     CancelToken late;
     std::atomic<bool> done = false;
@@ -146,8 +146,8 @@ void run_stream(const World& world, std::span<const ExpertId> set, StreamKind ki
 }
 
 bool lasts(ReadFault::Kind kind) {
-    using Kind = ReadFault::Kind;
-    return kind == Kind::io_error || kind == Kind::wrong_byte || kind == Kind::end_of_file;
+    using Fault = ReadFault::Kind;
+    return kind == Fault::io_error || kind == Fault::wrong_byte || kind == Fault::end_of_file;
 }
 
 }  // namespace
@@ -170,12 +170,12 @@ TEST(StorageFaults, Matrix) {
                         const std::string cell =
                             std::to_string(int(kind)) + std::string(to_string(policy)) +
                             std::to_string(mirrors) + (in_place ? "p" : "s") + (whole ? "w" : "e");
-                        World world({.shape = {.layers = 2,
-                                               .experts = 8,
-                                               .slots = 4,
-                                               .in_place = in_place,
-                                               .mirrors = mirrors},
-                                     .policy = policy});
+                        Drives world({.shape = {.layers = 2,
+                                                .experts = 8,
+                                                .slots = 4,
+                                                .in_place = in_place,
+                                                .mirrors = mirrors},
+                                      .policy = policy});
                         ReadFault fault{.kind = kind};
                         if (!lasts(kind)) fault.times = 8;
                         if (kind == Kind::delay) fault.pause = std::chrono::microseconds(200);
@@ -218,7 +218,7 @@ TEST(StorageFaults, Matrix) {
 // sixteen passes over all experts. Then it comes back.
 TEST(StorageFaults, ADeadOriginalIsLeftAlone) {
     for (const bool in_place : {false, true}) {
-        World world({.shape = {.slots = 0, .in_place = in_place, .mirrors = 1}});
+        Drives world({.shape = {.slots = 0, .in_place = in_place, .mirrors = 1}});
         world.break_original({.kind = ReadFault::Kind::io_error});
         for (int pass = 0; pass < 8; ++pass) {
             world.expect_all(StreamKind::decode);
@@ -244,7 +244,7 @@ TEST(StorageFaults, ADeadOriginalIsLeftAlone) {
 // Method: pauses of 10 ms; the original fails, then answers; experts are read until the store says
 // that all is well.
 TEST(StorageFaults, AReturningDriveIsUsedAgain) {
-    World world({.shape = {.slots = 0, .mirrors = 1}, .pause_us = 10'000});
+    Drives world({.shape = {.slots = 0, .mirrors = 1}, .pause_us = 10'000});
     world.break_original({.kind = ReadFault::Kind::io_error});
     world.expect_all(StreamKind::decode);
     ASSERT_EQ(world.store->storage().places[0].state, State::failed);
@@ -269,7 +269,7 @@ TEST(StorageFaults, AReturningDriveIsUsedAgain) {
 TEST(StorageFaults, OneBadExpertCondemnsNothing) {
     for (const ReadFault::Kind kind :
          {ReadFault::Kind::io_error, ReadFault::Kind::wrong_byte, ReadFault::Kind::end_of_file}) {
-        World world({.shape = {.slots = 0, .mirrors = 1}});
+        Drives world({.shape = {.slots = 0, .mirrors = 1}});
         world.break_expert({1, 5}, {.kind = kind});
         for (int pass = 0; pass < 8; ++pass) world.expect_all(StreamKind::decode);
         EXPECT_EQ(world.store->storage().places[0].state, State::degraded);
@@ -283,7 +283,7 @@ TEST(StorageFaults, OneBadExpertCondemnsNothing) {
 // Method: the only drive dead, then alive again, with pauses of an hour in between if there were
 // any.
 TEST(StorageFaults, TheOnlyCopyIsAlwaysAsked) {
-    World world({.shape = {.slots = 0}, .pause_us = 3'600'000'000});
+    Drives world({.shape = {.slots = 0}, .pause_us = 3'600'000'000});
     world.break_original({.kind = ReadFault::Kind::io_error});
     for (int pass = 0; pass < 5; ++pass)
         EXPECT_FALSE(
@@ -302,7 +302,7 @@ TEST(StorageFaults, TheOnlyCopyIsAlwaysAsked) {
 // Goal: a mirror that vanishes in the middle of a run costs nothing but speed.
 // Method: every second expert is read from the mirror first; it dies after one pass.
 TEST(StorageFaults, AMirrorMayVanish) {
-    World world({.shape = {.slots = 5, .mirrors = 1}, .alternate = true});
+    Drives world({.shape = {.slots = 5, .mirrors = 1}, .alternate = true});
     world.expect_all(StreamKind::decode);
     EXPECT_GT(world.calls[0], 0U);
     EXPECT_GT(world.calls[1], 0U);

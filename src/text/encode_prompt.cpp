@@ -13,7 +13,7 @@ struct Occurrence {
     bool trusted = false;
 };
 
-bool is_blank(std::string_view text) {
+bool is_spacing(std::string_view text) {
     return text.find_first_not_of(" \t\n\r") == std::string_view::npos;
 }
 
@@ -21,7 +21,7 @@ bool is_blank(std::string_view text) {
 const AddedToken* longest_at(std::span<const AddedToken> tokens, std::string_view text, size_t at) {
     const AddedToken* best = nullptr;
     for (const AddedToken& token : tokens)
-        if (text.substr(at).starts_with(token.content) && !is_blank(token.content) &&
+        if (text.substr(at).starts_with(token.content) && !is_spacing(token.content) &&
             (best == nullptr || token.content.size() > best->content.size()))
             best = &token;
     return best;

@@ -13,7 +13,7 @@
 namespace colibri {
 namespace {
 
-constexpr int kMaxDepth = 60;
+constexpr int kGroupDepthMax = 60;
 constexpr uint32_t kMaxRepeat = 65'535;
 
 std::string literal(uint32_t code_point) {
@@ -82,7 +82,7 @@ private:
     }
 
     Status alternation(Flags flags) {
-        if (++depth_ > kMaxDepth) return malformed("groups nested too deeply");
+        if (++depth_ > kGroupDepthMax) return malformed("groups nested too deeply");
         const bool whole_pattern = depth_ == 1;
         const size_t begin = out_.size();
         while (!ended() && !at(")")) {
@@ -217,7 +217,7 @@ private:
         for (int count = 0;; ++count) {
             TRY(const auto quantifier, quantifier_here());
             if (!quantifier) return {};
-            if (count > kMaxDepth) return malformed("too many repetitions of one thing");
+            if (count > kGroupDepthMax) return malformed("too many repetitions of one thing");
             // A second repetition applies to the first one as a whole.
             if (count > 0) wrap(start);
             append(*quantifier);
@@ -291,7 +291,7 @@ private:
 
     // After "[".
     Result<CharClass> char_class(int depth) {
-        if (depth > kMaxDepth / 2) return malformed("classes nested too deeply");
+        if (depth > kGroupDepthMax / 2) return malformed("classes nested too deeply");
         const bool negated = skip("^");
         std::vector<CharClass> operands;
         CharClass current;

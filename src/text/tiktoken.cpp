@@ -17,9 +17,9 @@ constexpr uint8_t kNotBase64 = 64;
 constexpr std::array<uint8_t, 256> kBase64 = [] {
     std::array<uint8_t, 256> values{};
     values.fill(kNotBase64);
-    constexpr std::string_view kAlphabet =
+    constexpr std::string_view kDigits =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (uint8_t i = 0; i < 64; ++i) values[static_cast<uint8_t>(kAlphabet[i])] = i;
+    for (uint8_t i = 0; i < 64; ++i) values[static_cast<uint8_t>(kDigits[i])] = i;
     return values;
 }();
 

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kJsonDepthMax = 64;
 constexpr size_t kMaxMerges = size_t{8} << 20;
 constexpr size_t kMaxNodes = 2'000'000;  // of the small document
 
@@ -213,9 +213,9 @@ private:
         if (region_ != Region::document) return value(what, {});
         if (open_.size() == 2 && keys_.back() == "model" && (key_ == "vocab" || key_ == "merges"))
             return value(what, {});
-        if (open_.size() >= kMaxDepth)
+        if (open_.size() >= kJsonDepthMax)
             return stop(ErrorKind::invalid_input,
-                        fmt::format("nested more than {} deep", kMaxDepth));
+                        fmt::format("nested more than {} deep", kJsonDepthMax));
         const std::string name = open_.empty() ? std::string() : key_;
         json* const placed = place(std::move(item));
         if (!placed) return false;

@@ -7,7 +7,7 @@
 namespace colibri {
 namespace {
 
-struct Row {
+struct Forms {
     const char* source;
     const char* composed;
     const char* decomposed;
@@ -17,7 +17,7 @@ struct Row {
 // Method: rows of the Unicode standard's NormalizationTest.txt and of annex 15: ordering,
 // exclusions, singletons, blocked marks, Hangul, characters beyond the basic plane.
 TEST(UnicodeNormalForm, StandardRows) {
-    const Row rows[] = {
+    const Forms rows[] = {
         {"plain ASCII", "plain ASCII", "plain ASCII"},
         {"\u1E0A", "\u1E0A", "D\u0307"},
         {"\u1E0A\u0323", "\u1E0C\u0307", "D\u0323\u0307"},
@@ -38,7 +38,7 @@ TEST(UnicodeNormalForm, StandardRows) {
         {"\U0002F800", "\u4E3D", "\u4E3D"},
         {"\u01D5", "\u01D5", "U\u0308\u0304"},
     };
-    for (const Row& row : rows) {
+    for (const Forms& row : rows) {
         for (const char* form : {row.source, row.composed, row.decomposed}) {
             EXPECT_EQ(to_nfc(form), row.composed) << row.source;
             EXPECT_EQ(to_nfd(form), row.decomposed) << row.source;

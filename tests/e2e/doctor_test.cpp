@@ -53,13 +53,6 @@ void expect_finding(const Json& report, const std::string& id, const std::string
     EXPECT_NE(found["reason"], "") << found.dump(2);
 }
 
-std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
 // A copy of a fixture that may be damaged.
 class Model {
 public:
@@ -85,7 +78,7 @@ private:
 };
 
 void replace_in(const std::string& path, const std::string& what, const std::string& by) {
-    std::string text = content(path);
+    std::string text = read_bytes(path);
     const size_t at = text.find(what);
     ASSERT_NE(at, std::string::npos) << what;
     std::ofstream(path, std::ios::binary) << text.replace(at, what.size(), by);
@@ -127,7 +120,7 @@ TEST(DoctorState, FindsWhatIsIgnored) {
                    "Hello."})
                   .exit_code,
               0);
-    const std::string usage = content(state + "/usage");
+    const std::string usage = read_bytes(state + "/usage");
     std::string flipped = usage;
     flipped[flipped.size() / 2] = char(flipped[flipped.size() / 2] ^ 4);
     tree.write("state/usage", flipped);
@@ -138,7 +131,7 @@ TEST(DoctorState, FindsWhatIsIgnored) {
     later[8] = 9;  // the version follows the eight bytes of the name
     tree.write("state/usage", later);
     expect_finding(doctor(state), "state.usage", "warning", "version 9");
-    EXPECT_EQ(content(state + "/usage"), later);
+    EXPECT_EQ(read_bytes(state + "/usage"), later);
     fs::remove(state + "/usage");
 
     tree.write("state/usage.123.0.tmp", "half");
@@ -200,7 +193,7 @@ TEST(FullStateDirectory, CostsOneLine) {
                    "Hello."})
                   .exit_code,
               0);
-    const std::string before = content(state + "/usage");
+    const std::string before = read_bytes(state + "/usage");
     Program chat({"-c",
                   "trap '' XFSZ; ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
                   "--max-tokens 5 --state-dir \"$2\"",
@@ -213,7 +206,7 @@ TEST(FullStateDirectory, CostsOneLine) {
     ASSERT_NE(said, std::string::npos) << talk.err;
     EXPECT_EQ(talk.err.find("the usage history is not kept", said + 1), std::string::npos)
         << talk.err;
-    EXPECT_EQ(content(state + "/usage"), before);
+    EXPECT_EQ(read_bytes(state + "/usage"), before);
     EXPECT_EQ(std::distance(fs::directory_iterator(state), fs::directory_iterator()), 1);
 }
 
@@ -252,7 +245,7 @@ TEST(DoctorModel, AgreesWithTheEngine) {
          [](const Model& m) { replace_in(m.path("config.json"), "glm_moe_dsa", "glm_moe_dsb"); }},
         {"a config that wants more layers", "glm_short", "num_hidden_layers",
          [](const Model& m) {
-             const Json config = Json::parse(content(m.path("config.json")));
+             const Json config = Json::parse(read_bytes(m.path("config.json")));
              Json other = config;
              other["num_hidden_layers"] = config["num_hidden_layers"].get<int>() + 1;
              m.write("config.json", other.dump());

@@ -14,15 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr const char* kPrompt = "What is the capital of France?";
-
-Outcome ask(const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"run",   "--model", nano(),     "--greedy",
-                                       "--ram", "40M",     "--prompt", kPrompt};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
-}
-
 void copy_shards(const fs::path& to, size_t most) {
     fs::create_directories(to);
     for (const auto& entry : fs::directory_iterator(nano()))
@@ -37,7 +28,7 @@ TEST(Mirror, AnswersTheSame) {
     const TestTree tree;
     copy_shards(tree.path("whole"), 99);
     copy_shards(tree.path("part"), 1);
-    const Outcome reference = ask({});
+    const Outcome reference = ask_greedily(nano(), {});
     ASSERT_EQ(reference.exit_code, 0) << reference.err;
     const std::string whole = tree.path("whole");
     const std::string part = tree.path("part");
@@ -45,7 +36,7 @@ TEST(Mirror, AnswersTheSame) {
              {"--mirror", whole},
              {"--mirror", part},
              {"--mirror", whole + "@3.5", "--mirror", part + "@0.5"}}) {
-        const Outcome outcome = ask(more);
+        const Outcome outcome = ask_greedily(nano(), more);
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
         EXPECT_EQ(outcome.out, reference.out) << more[1];
     }
@@ -55,17 +46,17 @@ TEST(Mirror, AnswersTheSame) {
 // when a file of it is no copy. Method: a directory that is not there; a shard cut short.
 TEST(Mirror, SaysWhatIsNoCopy) {
     const TestTree tree;
-    const Outcome missing = ask({"--mirror", tree.path("nowhere")});
+    const Outcome missing = ask_greedily(nano(), {"--mirror", tree.path("nowhere")});
     EXPECT_EQ(missing.exit_code, 1);
     EXPECT_THAT(missing.err, HasSubstr(tree.path("nowhere")));
     copy_shards(tree.path("cut"), 99);
     fs::path shard;
     for (const auto& entry : fs::directory_iterator(tree.path("cut"))) shard = entry.path();
     fs::resize_file(shard, 12345);
-    const Outcome cut = ask({"--mirror", tree.path("cut")});
+    const Outcome cut = ask_greedily(nano(), {"--mirror", tree.path("cut")});
     EXPECT_EQ(cut.exit_code, 0) << cut.err;
     EXPECT_THAT(cut.err, HasSubstr(shard.string() + " is not used"));
-    EXPECT_EQ(cut.out, ask({}).out);
+    EXPECT_EQ(cut.out, ask_greedily(nano(), {}).out);
 }
 
 }  // namespace

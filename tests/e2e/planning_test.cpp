@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kLayers = 32, kExperts = 128, kUsed = 8, kDim = 4096, kVocab = 160;
 constexpr uint64_t kMatrixBytes = kDim * kDim * 2;  // BF16, square all of them
@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    Json header_ = Json::object();
+    OrderedJson header_ = OrderedJson::object();
     uint64_t size_ = 0;
 };
 
@@ -54,7 +54,7 @@ class HugeModel {
 public:
     HugeModel() {
         std::ifstream file(golden("olmoe") + "/config.json");
-        Json config = Json::parse(file);
+        OrderedJson config = OrderedJson::parse(file);
         config["hidden_size"] = config["intermediate_size"] = kDim;
         config["num_hidden_layers"] = kLayers;
         config["num_experts"] = kExperts;
@@ -96,12 +96,12 @@ private:
     TestTree tree_;
 };
 
-Json plan(const std::string& model, const std::vector<std::string>& more) {
+OrderedJson plan(const std::string& model, const std::vector<std::string>& more) {
     std::vector<std::string> words{"plan", model, "--json", "--drives", "0.01"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return Json::parse(outcome.out, nullptr, false);
+    return OrderedJson::parse(outcome.out, nullptr, false);
 }
 
 }  // namespace
@@ -114,10 +114,10 @@ TEST(HugeModels, ArePlannedForEveryMachine) {
     uint64_t slots_before = 0;
     for (const uint64_t ram : {16, 32, 64, 128}) {
         const std::string budget = std::to_string(ram) + "G";
-        const Json report = plan(model.path(), {"--ram", budget});
+        const OrderedJson report = plan(model.path(), {"--ram", budget});
         ASSERT_FALSE(report.is_discarded());
-        const Json& memory = report["memory"];
-        const Json& token = report["token"];
+        const OrderedJson& memory = report["memory"];
+        const OrderedJson& token = report["token"];
         EXPECT_LE(memory["total_bytes"], ram << 30);
         EXPECT_GE(memory["total_bytes"].get<double>(), 0.95 * double(ram << 30));
         EXPECT_EQ(token["expert_count"], kLayers * kExperts);
@@ -155,9 +155,9 @@ TEST(HugeModels, AreHealthy) {
     const Outcome outcome = run({"doctor", "--json", "--model", model.path()});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
     EXPECT_LT(outcome.seconds, 30);
-    const Json report = Json::parse(outcome.out);
+    const OrderedJson report = OrderedJson::parse(outcome.out);
     ASSERT_FALSE(report.at("checks").empty());
-    for (const Json& check : report.at("checks"))
+    for (const OrderedJson& check : report.at("checks"))
         EXPECT_NE(check["severity"], "error") << check.dump(2);
 }
 
@@ -169,9 +169,9 @@ TEST(PlacementOptions, HaveAnEffectOnThePlan) {
         words.insert(words.end(), more.begin(), more.end());
         const Outcome outcome = run(words);
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-        return Json::parse(outcome.out)["plan"];
+        return OrderedJson::parse(outcome.out)["plan"];
     };
-    const Json plain = info({});
+    const OrderedJson plain = info({});
     for (const std::vector<std::string>& option :
          std::vector<std::vector<std::string>>{{"--ram", "50M"},
                                                {"--ctx", "512"},

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -185,6 +186,19 @@ std::string nano() {
 
 std::string golden(const std::string& name) {
     return COLIBRI_SOURCE_DIR "/tests/golden/" + name;
+}
+
+Outcome ask_greedily(const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "run",   "--model", model,      "--greedy",
+        "--ram", "40M",     "--prompt", "What is the capital of France?"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+}
+
+std::string read_bytes(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 bool has_role_marker(std::string_view text) {

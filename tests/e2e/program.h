@@ -65,6 +65,12 @@ private:
 [[nodiscard]] std::string nano();
 [[nodiscard]] std::string golden(const std::string& name);
 
+// Asks `model` for the capital of France, greedily, with 40 MiB.
+[[nodiscard]] Outcome ask_greedily(const std::string& model, const std::vector<std::string>& more);
+
+// A whole file; empty when there is none.
+[[nodiscard]] std::string read_bytes(const std::string& path);
+
 // The markers that must never be seen in an answer.
 [[nodiscard]] bool has_role_marker(std::string_view text);
 

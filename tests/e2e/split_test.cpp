@@ -16,15 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr const char* kPrompt = "What is the capital of France?";
-
-Outcome ask(const std::string& model, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"run",   "--model", model,      "--greedy",
-                                       "--ram", "40M",     "--prompt", kPrompt};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
-}
-
 // Files of `source` into three directories: data files dealt out in turn, all others into the
 // first.
 std::vector<std::string> deal(const std::string& source, const TestTree& tree,
@@ -52,9 +43,9 @@ std::vector<std::string> deal(const std::string& source, const TestTree& tree,
 TEST(Split, AnswersTheSame) {
     const TestTree tree;
     const auto parts = deal(nano(), tree, "shards");
-    const Outcome reference = ask(nano(), {});
+    const Outcome reference = ask_greedily(nano(), {});
     ASSERT_EQ(reference.exit_code, 0) << reference.err;
-    const Outcome split = ask(parts[0], {"--dir", parts[1], "--dir", parts[2]});
+    const Outcome split = ask_greedily(parts[0], {"--dir", parts[1], "--dir", parts[2]});
     EXPECT_EQ(split.exit_code, 0) << split.err;
     EXPECT_EQ(split.out, reference.out);
 
@@ -66,9 +57,9 @@ TEST(Split, AnswersTheSame) {
     ASSERT_EQ(convert.exit_code, 0) << convert.err;
     const auto pieces = deal(made, tree, "pieces");
     const std::vector<std::string> more{"--dir", pieces[1], "--dir", pieces[2]};
-    const Outcome from_pieces = ask(pieces[0], more);
+    const Outcome from_pieces = ask_greedily(pieces[0], more);
     EXPECT_EQ(from_pieces.exit_code, 0) << from_pieces.err;
-    EXPECT_EQ(from_pieces.out, ask(whole, {}).out);
+    EXPECT_EQ(from_pieces.out, ask_greedily(whole, {}).out);
     const Outcome doctor =
         run({"doctor", "--deep", "--model", pieces[0], "--dir", pieces[1], "--dir", pieces[2]});
     EXPECT_EQ(doctor.exit_code, 0) << doctor.out << doctor.err;
@@ -85,7 +76,7 @@ TEST(Split, DeletesShardsWhereTheyLie) {
     ASSERT_EQ(convert.exit_code, 0) << convert.err;
     EXPECT_TRUE(fs::is_empty(parts[1]));
     EXPECT_TRUE(fs::is_empty(parts[2]));
-    EXPECT_EQ(ask(made, {}).exit_code, 0);
+    EXPECT_EQ(ask_greedily(made, {}).exit_code, 0);
 }
 
 // Goal: a wrong --dir is refused and named. Method: one that is not there, one without files of the
@@ -100,14 +91,14 @@ TEST(Split, RefusesWhatDoesNotFit) {
     const auto with = [&](const std::string& directory) {
         std::vector<std::string> more = both;
         more.insert(more.end(), {"--dir", directory});
-        return ask(parts[0], more);
+        return ask_greedily(parts[0], more);
     };
     for (const std::string& directory : {nowhere, other, nano()}) {
         const Outcome outcome = with(directory);
         EXPECT_EQ(outcome.exit_code, 1) << directory;
         EXPECT_THAT(outcome.err, HasSubstr(directory));
     }
-    const Outcome missing = ask(parts[0], {"--dir", parts[1]});
+    const Outcome missing = ask_greedily(parts[0], {"--dir", parts[1]});
     EXPECT_EQ(missing.exit_code, 1);
     EXPECT_THAT(missing.err, HasSubstr("missing"));
 }

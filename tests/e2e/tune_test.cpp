@@ -45,13 +45,6 @@ Words answer_line(const std::string& state, const Words& more = {}) {
                 more);
 }
 
-std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
 // What an answer says, and with how many threads and in which way it was made.
 struct Answer {
     std::string text, engine, err;
@@ -73,7 +66,7 @@ nlohmann::json info(const std::string& state, const Words& more = {}) {
 
 // A file as coli tune would write it here, with other choices.
 std::string tuning_for_this_machine(const std::string& path, std::vector<TuneChoice> chosen) {
-    auto file = parse_tune(content(path), path);
+    auto file = parse_tune(read_bytes(path), path);
     EXPECT_TRUE(file) << file.error().message;
     file->chosen = std::move(chosen);
     file->gain = 1.5;
@@ -93,7 +86,7 @@ TEST(Tune, MeasuresAndRemembers) {
     EXPECT_LT(outcome.seconds, 20);
     const auto report = nlohmann::json::parse(outcome.out);
     EXPECT_EQ(report["path"], tree.path("state/tune.json"));
-    const auto file = parse_tune(content(tree.path("state/tune.json")), "tune.json");
+    const auto file = parse_tune(read_bytes(tree.path("state/tune.json")), "tune.json");
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_EQ(report["tuning"]["checksum"], nlohmann::json::parse(format_tune(*file))["checksum"]);
     EXPECT_GT(file->cached_share, 0);
@@ -186,7 +179,7 @@ TEST(Tune, WhatDoesNotApplyCostsOneLine) {
     const std::string state = tree.path("state"), path = state + "/tune.json";
     ASSERT_EQ(run(tune_line(state)).exit_code, 0);
     const Answer plain = answer(answer_line(state, {"--no-tune"}));
-    const auto good = parse_tune(content(path), path);
+    const auto good = parse_tune(read_bytes(path), path);
     ASSERT_TRUE(good);
     const auto variant = [&](const std::function<void(TuneFile&)>& change) {
         TuneFile file = *good;
@@ -196,7 +189,7 @@ TEST(Tune, WhatDoesNotApplyCostsOneLine) {
     };
     const std::vector<std::pair<std::string, std::string>> cases{
         {"garbage", "not a JSON object"},
-        {content(path).substr(0, 100), "cut short"},
+        {read_bytes(path).substr(0, 100), "cut short"},
         {variant([](TuneFile& file) { file.model ^= 1; }), "another model"},
         {variant([](TuneFile& file) { file.machine.processor = "Z80"; }), "Z80"},
         {variant([](TuneFile& file) { file.machine.cores = 999; }), "999 cores"},
@@ -210,7 +203,7 @@ TEST(Tune, WhatDoesNotApplyCostsOneLine) {
         EXPECT_EQ(one.engine, plain.engine) << part;
         EXPECT_THAT(one.err, AllOf(HasSubstr(part), HasSubstr("ignored and left alone"))) << part;
         EXPECT_EQ(std::count(one.err.begin(), one.err.end(), '\n'), 1) << one.err;
-        EXPECT_EQ(content(path), text) << part;
+        EXPECT_EQ(read_bytes(path), text) << part;
         const auto known = info(state)["tuning"];
         EXPECT_EQ(known["in_use"], false) << part;
         EXPECT_THAT(known["why"].get<std::string>(), HasSubstr(part));

@@ -8,20 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/golden/tokenizer_files.h"
 #include "text/chat_template.h"
 
 namespace colibri {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const std::string kFolder = COLIBRI_SOURCE_DIR "/tests/golden/tokenizers/";
-
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file.good()) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The text without its line that holds the date of the day on which the reference was made.
 std::string without_line(const std::string& text, const std::string& beginning) {
@@ -37,12 +30,12 @@ class ChatTemplateGolden : public testing::TestWithParam<std::string> {};
 // joined pieces equal the reference byte for byte (where a date stands in it, all but that line).
 TEST_P(ChatTemplateGolden, EveryRowMatches) {
     const std::string name = GetParam();
-    const auto chat = ChatTemplate::parse(read_file(kFolder + name + ".chat_template.jinja"), name);
+    const auto chat = ChatTemplate::parse(read_tokenizer_file(name + ".chat_template.jinja"), name);
     ASSERT_TRUE(chat.has_value()) << chat.error().message;
     TemplateTokens special_tokens;
-    const Json special = Json::parse(read_file(kFolder + name + ".special.json"));
+    const Json special = Json::parse(read_tokenizer_file(name + ".special.json"));
     for (const auto& item : special.items()) special_tokens.emplace_back(item.key(), item.value());
-    std::ifstream file(kFolder + name + ".chat.jsonl");
+    std::ifstream file(kTokenizerFiles + name + ".chat.jsonl");
     size_t rows = 0;
     size_t mismatches = 0;
     for (std::string line; std::getline(file, line); ++rows) {

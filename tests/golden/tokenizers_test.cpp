@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/golden/tokenizer_files.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
@@ -19,16 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kFolder = COLIBRI_SOURCE_DIR "/tests/golden/tokenizers/";
-
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file.good()) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string decompressed(const std::string& path) {
-    const std::string packed = read_file(path);
+std::string decompressed(const std::string& name) {
+    const std::string packed = read_tokenizer_file(name);
     lzma_stream stream = LZMA_STREAM_INIT;
     EXPECT_EQ(lzma_stream_decoder(&stream, UINT64_MAX, 0), LZMA_OK);
     stream.next_in = reinterpret_cast<const uint8_t*>(packed.data());
@@ -45,18 +38,18 @@ std::string decompressed(const std::string& path) {
         data.resize(before + kStep - stream.avail_out);
     }
     lzma_end(&stream);
-    EXPECT_EQ(state, LZMA_STREAM_END) << path;
+    EXPECT_EQ(state, LZMA_STREAM_END) << name;
     return data;
 }
 
 Result<Tokenizer> load(const std::string& name) {
     if (!name.ends_with("_ranks")) {
         const std::string file = name + ".tokenizer.json";
-        return Tokenizer::from_json(decompressed(kFolder + file + ".xz"), file);
+        return Tokenizer::from_json(decompressed(file + ".xz"), file);
     }
     const std::string file = name + ".tiktoken";
-    const std::string ranks = decompressed(kFolder + file + ".xz");
-    std::string pattern = read_file(kFolder + name + ".pattern.txt");
+    const std::string ranks = decompressed(file + ".xz");
+    std::string pattern = read_tokenizer_file(name + ".pattern.txt");
     while (pattern.ends_with('\n')) pattern.pop_back();
     const auto count = static_cast<int32_t>(std::count(ranks.begin(), ranks.end(), '\n'));
     return Tokenizer::from_ranks(ranks, pattern,
@@ -65,7 +58,7 @@ Result<Tokenizer> load(const std::string& name) {
 
 // Runs `check` on every row; it says what is wrong, or nothing.
 void check_rows(const std::string& file, const std::function<std::string(const json&)>& check) {
-    std::ifstream rows(kFolder + file);
+    std::ifstream rows(kTokenizerFiles + file);
     ASSERT_TRUE(rows.good()) << file;
     size_t count = 0;
     size_t mismatches = 0;

@@ -115,7 +115,7 @@ Result<Value> repeat(const Value& value, Int times, Heap& heap) {
     return heap.list(std::move(items), value.as_list()->shape);
 }
 
-bool is_sequence(const Value& value) {
+bool is_list(const Value& value) {
     const ListBox* list = value.as_list();
     return list != nullptr && (list->shape == ListShape::list || list->shape == ListShape::tuple);
 }
@@ -265,7 +265,7 @@ Result<Value> get_item(const Value& object, const Value& key, Heap& heap) {
     }
     Int index = 0;
     const TrackedText* text = object.as_text();
-    if (key.as_integer(index) && (is_sequence(object) || text != nullptr)) {
+    if (key.as_integer(index) && (is_list(object) || text != nullptr)) {
         size_t length = 0;
         if (text != nullptr) {
             TRY_STATUS(heap.spend_characters(text->size()));
@@ -292,7 +292,7 @@ Result<Value> get_slice(const Value& object, const Value& start, const Value& st
     if (const TrackedText* text = object.as_text())
         return slice_text(*text, start, stop, step, heap);
     if (object.is_undefined()) return undefined_error(object, "slice");
-    if (!is_sequence(object)) {
+    if (!is_list(object)) {
         return fail(ErrorKind::invalid_input,
                     fmt::format("a value of type '{}' cannot be sliced", object.type_name()));
     }
@@ -323,15 +323,13 @@ Result<Value> arithmetic(std::string_view op, const Value& left, const Value& ri
         TRY_STATUS(out.append(*right.as_text()));
         return out.finish();
     }
-    if (op == "+" && is_sequence(left) && is_sequence(right) &&
+    if (op == "+" && is_list(left) && is_list(right) &&
         left.as_list()->shape == right.as_list()->shape) {
         std::vector<Value> items = left.as_list()->items;
         items.insert(items.end(), right.as_list()->items.begin(), right.as_list()->items.end());
         return heap.list(std::move(items), left.as_list()->shape);
     }
-    const auto repeatable = [](const Value& value) {
-        return value.is_string() || is_sequence(value);
-    };
+    const auto repeatable = [](const Value& value) { return value.is_string() || is_list(value); };
     if (op == "*" && repeatable(left) && right.as_integer(b)) return repeat(left, b, heap);
     if (op == "*" && repeatable(right) && left.as_integer(a)) return repeat(right, a, heap);
     return no_operation(op, left, right);

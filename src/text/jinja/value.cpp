@@ -116,7 +116,7 @@ bool Value::truthy() const {
 }
 
 std::string_view Value::type_name() const {
-    struct Name {
+    struct TypeName {
         std::string_view operator()(const Undefined&) const { return "undefined"; }
         std::string_view operator()(const None&) const { return "none"; }
         std::string_view operator()(bool) const { return "bool"; }
@@ -141,7 +141,7 @@ std::string_view Value::type_name() const {
         std::string_view operator()(const std::shared_ptr<const Macro>&) const { return "macro"; }
         std::string_view operator()(const std::shared_ptr<LoopState>&) const { return "loop"; }
     };
-    return std::visit(Name{}, data_);
+    return std::visit(TypeName{}, data_);
 }
 
 size_t Value::depth() const {
