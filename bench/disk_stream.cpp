@@ -119,7 +119,7 @@ StoreConfig store_config(const std::shared_ptr<const File>& file, const Routes& 
                  .in_place = true});
     const auto ring = uint32_t(std::clamp<uint64_t>(32 * kMiB / expert_bytes, 4, 16));
     config.classes = {{.slot_bytes = expert_bytes, .slots = slots, .ring_slots = ring}};
-    config.reader = reader;
+    config.reader = std::move(reader);
     // What landing a container's expert costs: one pass of the checksum.
     config.landing = [](ExpertId, std::span<const std::span<const std::byte>> raw,
                         std::span<std::byte>) -> Status {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct PairSettings {
 
     [[nodiscard]] uint32_t turns() const {
         if (turn_seconds <= 0 || turn_seconds >= seconds) return 1;
-        return uint32_t(seconds / turn_seconds + 0.5);
+        return uint32_t(std::lround(seconds / turn_seconds));
     }
 };
 

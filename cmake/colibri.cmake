@@ -37,7 +37,7 @@ endfunction()
 
 # Files of a target are compiled a few at a time, which halves the time of a clean build: most of it goes into the
 # same headers and templates again. Names in anonymous namespaces must therefore differ within such a target.
-# Only the release preset asks for it, so that the others see whether a file compiles by itself.
+# Debug and fuzz presets and ./dev lint do without, and so see whether a file compiles by itself.
 function(colibri_compiled_in_batches target)
   if(COLIBRI_BATCHES)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)

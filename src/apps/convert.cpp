@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.h"
@@ -50,7 +51,7 @@ Result<ConvertOptions> convert_options(const Invocation& invocation) {
 }
 
 std::string duration(double seconds) {
-    const auto whole = uint64_t(seconds + 0.5);
+    const auto whole = uint64_t(std::llround(seconds));
     if (whole < 60) return fmt::format("{} s", whole);
     if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
     return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.h"
+#include "apps/evaluation_text.h"
 #include "apps/interrupt.h"
 #include "apps/setup.h"
 #include "base/clock.h"

@@ -13,7 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 Result<Invocation> parse(std::vector<std::string> arguments, const Environment& environment = {}) {
     return parse_command_line(arguments, environment);
@@ -185,7 +184,6 @@ TEST(CommandLine, RefusesOptionsOfOtherCommands) {
 TEST(CommandLine, ChecksValues) {
     const auto expect = [](const std::string& option, const std::string& value,
                            const std::string& limit) {
-        const std::string name = option.substr(2);
         EXPECT_THAT(refusal({"run", option + "=" + value}),
                     AllOf(HasSubstr(option), HasSubstr("'" + value + "'"), HasSubstr(limit)));
     };

@@ -113,7 +113,7 @@ int misused(const Console& console, Command command, const Error& error) {
 }
 
 Result<std::string> model_directory(const Settings& settings) {
-    if (const std::string given = settings.text(Opt::model); !given.empty()) return given;
+    if (std::string given = settings.text(Opt::model); !given.empty()) return given;
     const std::filesystem::path program = program_directory();
     for (const char* place : {"../../models/nano", "../share/colibri/models/nano", "models/nano"}) {
         const std::filesystem::path candidate = (program / place).lexically_normal();

@@ -15,12 +15,12 @@ namespace colibri {
 namespace {
 
 const std::array<float, 256>& fp8_values() {
-    static const std::array<float, 256> values = [] {
+    static const std::array<float, 256> kValues = [] {
         std::array<float, 256> out{};
         for (uint32_t code = 0; code < 256; ++code) out[code] = f8_e4m3_to_f32(uint8_t(code));
         return out;
     }();
-    return values;
+    return kValues;
 }
 
 void decode_codes(Coding coding, const std::byte* row, std::span<float> out) {

@@ -106,11 +106,11 @@ Result<Session> Engine::new_session() {
         return fail(ErrorKind::not_found, "this engine was opened without a tokenizer");
     Model& model = *impl_->model;
     return Session(
-        std::unique_ptr<Session::Impl>(new Session::Impl{.engine = *impl_,
-                                                         .state = model.new_state(),
-                                                         .sampler = Sampler(model.spec().vocab),
-                                                         .tokens = {},
-                                                         .logits = {}}));
+        std::make_unique<Session::Impl>(Session::Impl{.engine = *impl_,
+                                                      .state = model.new_state(),
+                                                      .sampler = Sampler(model.spec().vocab),
+                                                      .tokens = {},
+                                                      .logits = {}}));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -321,7 +321,7 @@ Status ManifestReader::tensors() {
         if (!names.insert(out_.tensors.back().name).second)
             return corrupt(where,
                            fmt::format("tensor {} is named twice", out_.tensors.back().name));
-        if (i > 0 && out_.tensors[i - 1].file > tensor.file)
+        if (i > 0 && out_.tensors[i - 1].file > out_.tensors[i].file)
             return corrupt(where, "tensors are not in the order of the files");
     }
     return {};

@@ -149,7 +149,7 @@ TuneFile read_file_object(const Json& root, Reader& reader) {
 Result<Json> parse_tree(std::string_view text, std::string_view name) {
     std::vector<std::set<std::string>> keys;
     std::string problem;
-    const Json root = Json::parse(
+    Json root = Json::parse(
         text.begin(), text.end(),
         [&](int depth, Json::parse_event_t event, Json& value) {
             if (depth > kTuneDepthMax)

@@ -479,7 +479,7 @@ Result<LayerWeights> Binder::layer(const Layer& layer, uint32_t store_layer) {
                         fmt::format("layer {}: this build has no block for its attention kind yet",
                                     layer.index));
         }
-        weights.sublayers.push_back(std::move(bound));
+        weights.sublayers.push_back(bound);
     }
     return weights;
 }

@@ -200,7 +200,7 @@ Status write_file_atomic(const std::string& path, std::span<const std::byte> byt
     if (descriptor < 0)
         return fail(kind_of(errno),
                     fmt::format("{}: cannot create: {}", temporary, errno_text(errno)));
-    const Status written = write_all(descriptor, temporary, bytes);
+    Status written = write_all(descriptor, temporary, bytes);
     const bool closed = ::close(descriptor) == 0;
     if (!written || !closed) {
         const int error = errno;

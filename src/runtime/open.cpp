@@ -25,7 +25,7 @@ constexpr uint64_t kProgramBytes = 16 * kMiB;
 // Per tensor: name, record, index entry.
 constexpr uint64_t kTensorTableBytes = 256;
 constexpr double kMirrorMeasure_s = 0.1;
-// Drives are only compared with each other; it must not exceed the budget.
+// Drives are only compared with each other, and measuring must not exceed the budget.
 constexpr uint64_t kMirrorMemoryBytes = 0;
 constexpr uint32_t kDefaultContext = 4096;
 // The history itself, its successor while it is saved, and the file's bytes.

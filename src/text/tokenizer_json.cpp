@@ -84,7 +84,8 @@ private:
             return unsupported("model.dropout: only null and 0 are supported");
         for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix"}) {
             const json& affix = member(model, name);
-            if (!affix.is_null() && affix != std::string())
+            const bool is_blank = affix.is_string() && affix.get_ref<const std::string&>().empty();
+            if (!affix.is_null() && !is_blank)
                 return unsupported(fmt::format("model.{}: only null and \"\" are supported", name));
         }
         if (file_.vocabulary.empty()) return bad("model.vocab: not found or empty");

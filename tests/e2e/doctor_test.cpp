@@ -194,11 +194,11 @@ TEST(FullStateDirectory, CostsOneLine) {
                   .exit_code,
               0);
     const std::string before = read_bytes(state + "/usage");
-    Program chat({"-c",
-                  "trap '' XFSZ; ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
-                  "--max-tokens 5 --state-dir \"$2\"",
-                  COLIBRI_PROGRAM, nano(), state},
-                 {{"COLI_USAGE", "true"}}, "", "/bin/sh");
+    const std::string script =
+        "trap '' XFSZ; ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
+        "--max-tokens 5 --state-dir \"$2\"";
+    Program chat({"-c", script, COLIBRI_PROGRAM, nano(), state}, {{"COLI_USAGE", "true"}}, "",
+                 "/bin/sh");
     chat.write_input("Hello.\nHello again.\nAnd again.\n");
     const Outcome talk = chat.finish();
     EXPECT_EQ(talk.exit_code, 0) << talk.err;

@@ -15,7 +15,6 @@ namespace colibri::e2e {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 std::vector<std::string> command(const std::string& state, std::vector<std::string> more = {}) {
     std::vector<std::string> words{"run", "--model",     nano(), "--greedy",   "--max-tokens",

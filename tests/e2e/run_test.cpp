@@ -120,9 +120,9 @@ TEST(Run, NeverShowsRoleMarkers) {
             EXPECT_FALSE(has_role_marker(outcome.err)) << outcome.err;
         }
     }
-    const Outcome raw = ask({"--raw", "--greedy", "--json", "--prompt",
-                             "[gMASK]<sop><|user|>What is the capital of "
-                             "France?<|assistant|><think></think>"});
+    const std::string rendered =
+        "[gMASK]<sop><|user|>What is the capital of France?<|assistant|><think></think>";
+    const Outcome raw = ask({"--raw", "--greedy", "--json", "--prompt", rendered});
     ASSERT_EQ(raw.exit_code, 0) << raw.err;
     const auto report = nlohmann::json::parse(raw.out);
     EXPECT_EQ(report.at("usage").at("prompt_tokens"), 15) << "control tokens are recognized";

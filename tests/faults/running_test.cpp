@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr uint64_t kPlenty = uint64_t(8) << 30;
 

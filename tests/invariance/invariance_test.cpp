@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "base/rng.h"
 #include "kernels/selection.h"
@@ -25,6 +26,10 @@ struct Kind {
     bool float_activations = false;
     size_t number = 0;
 };
+
+void PrintTo(const Kind& kind, std::ostream* out) {
+    *out << kind.name;
+}
 
 // Rows of nano's prompt that the plain kernels compute in the default run.
 constexpr uint32_t kPlainRows = 40;

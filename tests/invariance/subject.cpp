@@ -169,6 +169,7 @@ void Tally::compare(std::span<const float> got, std::span<const float> want, uin
             continue;
         if (++differences_ > before + 1) continue;
         size_t at = begin;
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits, not values
         while (std::memcmp(&got[at], &want[at], sizeof(float)) == 0) ++at;
         ADD_FAILURE() << name_ << ": " << what << ": row " << begin / row_floats << ", logit "
                       << at - begin << ": " << got[at] << ", expected " << want[at];

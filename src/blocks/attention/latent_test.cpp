@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ostream>
 #include <vector>
 
 #include "base/rng.h"
@@ -188,6 +189,11 @@ struct Case {
     bool selected;  // a shared layer that is handed other layers' selections
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << (c.pairing == RopePairing::adjacent ? "adjacent" : "half")
+         << (c.selected ? "_selected" : "");
+}
+
 class Latent : public testing::TestWithParam<std::tuple<Case, Isa>> {
 protected:
     Latent() : spec_(latent_spec(std::get<0>(GetParam()).pairing)), rng_(4), weights_(rng_, spec_) {
@@ -286,9 +292,8 @@ TEST_P(Latent, SlicesAndThreadsChangeNothing) {
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<Case, Isa>>& param) {
-    const Case& c = std::get<0>(param.param);
-    return std::string(c.pairing == RopePairing::adjacent ? "adjacent" : "half") +
-           (c.selected ? "_selected_" : "_") + std::string(to_string(std::get<1>(param.param)));
+    return testing::PrintToString(std::get<0>(param.param)) + "_" +
+           std::string(to_string(std::get<1>(param.param)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Latent,

@@ -4,7 +4,7 @@
 namespace colibri {
 
 const Kernels* avx2_table() {
-    static const Kernels table = [] {
+    static const Kernels kTable = [] {
         Kernels made;
         made.isa = Isa::avx2;
         avx2::set_float_product_entries(made);
@@ -14,7 +14,7 @@ const Kernels* avx2_table() {
         avx2::set_attention_entries(made);
         return made;
     }();
-    return &table;
+    return &kTable;
 }
 
 }  // namespace colibri

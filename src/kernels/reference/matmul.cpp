@@ -27,6 +27,7 @@ int32_t packed_cell(const TileShape& shape, const std::byte* block, uint32_t lan
     const uint32_t bits = shape.format.kind == WeightKind::int4 ? 4 : 2;
     const uint32_t parts = 8 / bits;
     const uint32_t part_columns = std::min(group, shape.padded_columns() - first) / parts;
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): `column` lies before padded_columns()
     const uint32_t part = (column - first) / part_columns;
     const uint32_t place = (column - first) % part_columns;
     const uint64_t offset = uint64_t(first) / parts * kTileRows +

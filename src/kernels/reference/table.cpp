@@ -4,7 +4,7 @@
 namespace colibri {
 
 const Kernels* reference_table() {
-    static const Kernels table = [] {
+    static const Kernels kTable = [] {
         Kernels made;
         made.isa = Isa::reference;
         reference::set_float_product_entries(made);
@@ -14,7 +14,7 @@ const Kernels* reference_table() {
         reference::set_attention_entries(made);
         return made;
     }();
-    return &table;
+    return &kTable;
 }
 
 }  // namespace colibri

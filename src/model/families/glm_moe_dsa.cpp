@@ -206,11 +206,11 @@ Layer make_layer(const Parts& parts, uint32_t index, bool owns_indexer, bool spa
     attention.indexer = parts.indexer;
     attention.indexer->owned = owns_indexer;
     Body feed_forward = sparse ? Body(parts.moe) : Body(parts.dense);
-    return {.index = index,
-            .sublayers = {{.norm_name = "input_layernorm", .norm = parts.norm, .body = attention},
-                          {.norm_name = "post_attention_layernorm",
-                           .norm = parts.norm,
-                           .body = std::move(feed_forward)}}};
+    return {
+        .index = index,
+        .sublayers = {
+            {.norm_name = "input_layernorm", .norm = parts.norm, .body = attention},
+            {.norm_name = "post_attention_layernorm", .norm = parts.norm, .body = feed_forward}}};
 }
 
 }  // namespace
