@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/e2e/program.h"
 
@@ -37,13 +35,19 @@ TEST(MemorySignals, HalveTheCache) {
     const auto want = nlohmann::json::parse(calm.out);
     const uint64_t planned = want.at("cache").at("planned_slots");
     EXPECT_EQ(want.at("cache").at("slots"), planned);
-    for (const int signals : {1, 10}) {
+#if defined(__SANITIZE_THREAD__)
+    // It hands signals over when the program comes to a call that it knows, ten of a kind as one.
+    const std::vector<int> rounds{1};
+#else
+    const std::vector<int> rounds{1, 10};
+#endif
+    for (const int signals : rounds) {
         Program program(kCommand);
         ASSERT_TRUE(program.wait_until_it_catches(SIGUSR1));
         for (int i = 0; i < signals; ++i) {
-            program.send_signal(SIGUSR1);
             // Signals of one kind that come together are one.
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            ASSERT_TRUE(program.wait_until_it_sleeps());
+            program.send_signal(SIGUSR1);
         }
         program.write_input(kPrompt);
         const Outcome outcome = program.finish();

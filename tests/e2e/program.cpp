@@ -115,6 +115,20 @@ bool Program::wait_until_it_catches(int signal_number, double seconds) const {
     return false;
 }
 
+bool Program::wait_until_it_sleeps(double seconds) const {
+    const std::string path = "/proc/" + std::to_string(child_) + "/stat";
+    int asleep = 0;
+    for (const uint64_t until = now_us() + uint64_t(seconds * 1e6); now_us() < until;) {
+        const std::string stat = read_bytes(path);
+        const size_t name_end = stat.rfind(')');
+        if (name_end == std::string::npos || name_end + 2 >= stat.size()) return false;
+        asleep = stat[name_end + 2] == 'S' ? asleep + 1 : 0;
+        if (asleep == 5) return true;
+        ::usleep(2000);
+    }
+    return false;
+}
+
 bool Program::pump(double seconds) {
     std::array<pollfd, 2> polled{pollfd{.fd = output_, .events = POLLIN, .revents = 0},
                                  pollfd{.fd = error_, .events = POLLIN, .revents = 0}};

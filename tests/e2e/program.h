@@ -41,6 +41,9 @@ public:
     void send_signal(int signal_number) const;
     // Until the program has a handler for the signal: before that, it would end it.
     [[nodiscard]] bool wait_until_it_catches(int signal_number, double seconds = 20) const;
+    // Until its first thread waits for something, as for input, and has done so for a while. A
+    // signal sent before has been taken then.
+    [[nodiscard]] bool wait_until_it_sleeps(double seconds = 20) const;
     // Closes the input, reads everything, waits. Kills the program after `seconds` (exit code 137).
     [[nodiscard]] Outcome finish(double seconds = 60);
 
