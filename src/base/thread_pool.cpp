@@ -26,7 +26,7 @@ inline void relax() {
 ThreadPool::ThreadPool(uint32_t thread_count) : thread_count_(std::max(1U, thread_count)) {
     members_.reserve(thread_count_ - 1);
     for (uint32_t member = 1; member < thread_count_; ++member)
-        members_.emplace_back([this, member] { member_loop(member); });
+        members_.emplace_back([this] { member_loop(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -35,7 +35,7 @@ ThreadPool::~ThreadPool() {
     generation_.notify_all();
 }
 
-void ThreadPool::member_loop(uint32_t member) {
+void ThreadPool::member_loop() {
     uint32_t seen = 0;
     while (true) {
         uint32_t now = generation_.load(std::memory_order_acquire);
@@ -49,41 +49,62 @@ void ThreadPool::member_loop(uint32_t member) {
         }
         seen = now;
         if (stop_.load()) return;
-        (*work_)(member, thread_count_);
-        if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+        work_off();
     }
 }
 
-void ThreadPool::run(FunctionRef<void(uint32_t, uint32_t)> work) {
-    if (thread_count_ == 1) return work(0, 1);
-    CHECK(running_.load() == 0);
-    work_ = &work;
-    running_.store(thread_count_ - 1, std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);
+// Claims parts and runs them until none is left. Between reading the ticket and the exchange the
+// region may end and another begin: then the exchange fails, for the ticket names its generation.
+void ThreadPool::work_off() {
+    uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    while (uint32_t(ticket) != 0) {
+        const Work* work = work_.load(std::memory_order_relaxed);
+        const uint32_t parts = parts_.load(std::memory_order_relaxed);
+        if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
+                                           std::memory_order_acquire))
+            continue;
+        (*work)(parts - uint32_t(ticket), parts);
+        if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
+        ticket = ticket_.load(std::memory_order_acquire);
+    }
+}
+
+void ThreadPool::run_parts(uint32_t parts, const Work& work) {
+    CHECK(unfinished_.load() == 0);
+    work_.store(&work, std::memory_order_relaxed);
+    parts_.store(parts, std::memory_order_relaxed);
+    unfinished_.store(parts, std::memory_order_relaxed);
+    const uint32_t generation = generation_.load(std::memory_order_relaxed) + 1;
+    ticket_.store(uint64_t(generation) << 32 | parts, std::memory_order_release);
+    generation_.store(generation, std::memory_order_release);
     generation_.notify_all();
-    work(0, thread_count_);
-    uint32_t left = running_.load(std::memory_order_acquire);
+    work_off();
+    uint32_t left = unfinished_.load(std::memory_order_acquire);
     for (uint32_t spin = 0; left != 0 && spin < kSpins; ++spin) {
         relax();
-        left = running_.load(std::memory_order_acquire);
+        left = unfinished_.load(std::memory_order_acquire);
     }
     while (left != 0) {
-        running_.wait(left);
-        left = running_.load(std::memory_order_acquire);
+        unfinished_.wait(left);
+        left = unfinished_.load(std::memory_order_acquire);
     }
 }
 
-void ThreadPool::split(uint32_t count, uint32_t grain, FunctionRef<void(uint32_t, uint32_t)> work) {
+void ThreadPool::run(Work work) {
+    if (thread_count_ == 1) return work(0, 1);
+    run_parts(thread_count_, work);
+}
+
+void ThreadPool::split(uint32_t count, uint32_t grain, Work work) {
     const uint32_t units = ceil_div(count, grain);
     if (thread_count_ == 1 || units <= 1) {
         if (count > 0) work(0, count);
         return;
     }
-    run([&](uint32_t member, uint32_t members) {
-        const auto begin = uint32_t(uint64_t(units) * member / members) * grain;
-        const auto end =
-            std::min(count, uint32_t(uint64_t(units) * (member + 1) / members) * grain);
-        if (begin < end) work(begin, end);
+    run_parts(std::min(units, thread_count_ * kPartsPerMember), [&](uint32_t part, uint32_t parts) {
+        const auto begin = uint32_t(uint64_t(units) * part / parts) * grain;
+        const auto end = std::min(count, uint32_t(uint64_t(units) * (part + 1) / parts) * grain);
+        work(begin, end);
     });
 }
 
