@@ -16,15 +16,13 @@ namespace colibri {
 
 namespace {
 
-using LineJson = nlohmann::json;
-
 // One line of a .jsonl: a conversation, or a plain text.
 struct Line {
     std::vector<ChatMessage> messages;
     std::optional<std::string> text;
 };
 
-std::optional<std::string> text_of(const LineJson& object, const char* key) {
+std::optional<std::string> text_of(const nlohmann::json& object, const char* key) {
     if (!object.is_object()) return std::nullopt;
     const auto found = object.find(key);
     if (found == object.end() || !found->is_string()) return std::nullopt;
@@ -34,7 +32,7 @@ std::optional<std::string> text_of(const LineJson& object, const char* key) {
 // Nothing for a conversation that needs more than roles and texts.
 Result<std::optional<Line>> parse_line(std::string_view line, size_t number,
                                        const std::string& file) {
-    const LineJson json = LineJson::parse(line, nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     Line out{.messages = {}, .text = text_of(json, "text")};
     if (out.text) return out;
     if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
@@ -44,7 +42,7 @@ Result<std::optional<Line>> parse_line(std::string_view line, size_t number,
                         "\"text\"",
                         file, number));
     if (json.contains("tools")) return std::nullopt;
-    for (const LineJson& message : json["messages"]) {
+    for (const nlohmann::json& message : json["messages"]) {
         auto role = text_of(message, "role");
         auto content = text_of(message, "content");
         if (!role || !content || *role == "tool" || message.contains("tool_calls"))

@@ -26,9 +26,7 @@ constexpr uint64_t kHeadsMax = 1U << 16;
 constexpr uint64_t kTensorBytesMax = uint64_t(1) << 50;
 constexpr uint64_t kFileBytesMax = uint64_t(1) << 56;
 
-// The digest of the file stands in it as 32 digits; for hashing they are zeros.
 constexpr std::string_view kManifestSelfKey = "\"manifest_xxh3\": \"";
-constexpr std::string_view kManifestZeroDigest = "00000000000000000000000000000000";
 
 // Depth and duplicate keys, before a tree is built.
 struct Watcher {
@@ -417,13 +415,7 @@ Result<ContainerManifest> parse_manifest(std::string_view text, const std::strin
     ManifestReader reader(root, path);
     TRY(ContainerManifest manifest, reader.run());
     // After the versions: a later one may hash differently.
-    const size_t key = text.rfind(kManifestSelfKey);
-    const std::string zeroed =
-        key == std::string_view::npos || key + kManifestSelfKey.size() + 32 > text.size()
-            ? std::string()
-            : std::string(text).replace(key + kManifestSelfKey.size(), 32, kManifestZeroDigest);
-    if (zeroed.empty() || to_hex(xxh3_128(std::string_view(zeroed))) !=
-                              text.substr(key + kManifestSelfKey.size(), 32))
+    if (!self_digest_matches(text, kManifestSelfKey))
         return fail(ErrorKind::corrupt,
                     fmt::format("{}: its own checksum (manifest_xxh3) does not match: the file was "
                                 "altered or damaged; copy it again or run coli convert again",
@@ -474,10 +466,9 @@ std::string manifest_text(const ContainerManifest& manifest) {
         {"side_files", sides},
         {"tensors", tensors},
         {"experts", experts},
-        {"manifest_xxh3", std::string(kManifestZeroDigest)}};
+        {"manifest_xxh3", std::string(kZeroDigest)}};
     std::string text = root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-    const std::string self = to_hex(xxh3_128(std::string_view(text)));
-    text.replace(text.rfind(kManifestSelfKey) + kManifestSelfKey.size(), 32, self);
+    write_self_digest(text, kManifestSelfKey);
     return text;
 }
 

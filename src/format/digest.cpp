@@ -37,6 +37,19 @@ bool parse_hex(std::string_view text, std::span<uint8_t> out) {
     return true;
 }
 
+// Where the 32 digits after the last `key` begin; npos when the text has no room for them.
+size_t self_digest_place(std::string_view text, std::string_view key) {
+    const size_t found = text.rfind(key);
+    if (found == std::string_view::npos) return found;
+    const size_t place = found + key.size();
+    return place + kZeroDigest.size() <= text.size() ? place : std::string_view::npos;
+}
+
+std::string self_digest(std::string text, size_t place) {
+    text.replace(place, kZeroDigest.size(), kZeroDigest);
+    return to_hex(xxh3_128(std::string_view(text)));
+}
+
 }  // namespace
 
 Digest128 xxh3_128(std::span<const std::byte> bytes) {
@@ -60,6 +73,18 @@ std::optional<Digest128> digest_from_hex(std::string_view text) {
         digest.low = digest.low << 8 | bytes[8 + i];
     }
     return digest;
+}
+
+void write_self_digest(std::string& text, std::string_view key) {
+    const size_t place = self_digest_place(text, key);
+    CHECK(place != std::string_view::npos);
+    text.replace(place, kZeroDigest.size(), self_digest(text, place));
+}
+
+bool self_digest_matches(std::string_view text, std::string_view key) {
+    const size_t place = self_digest_place(text, key);
+    return place != std::string_view::npos &&
+           self_digest(std::string(text), place) == text.substr(place, kZeroDigest.size());
 }
 
 struct Xxh3Stream::State {

@@ -25,6 +25,13 @@ struct Digest128 {
 [[nodiscard]] std::string to_hex(const Digest128& digest);
 [[nodiscard]] std::optional<Digest128> digest_from_hex(std::string_view text);
 
+// A text that holds its own digest: 32 digits right after the last `key`, hashed as zeros.
+inline constexpr std::string_view kZeroDigest = "00000000000000000000000000000000";
+// Replaces the 32 characters after the last `key`, which must be there.
+void write_self_digest(std::string& text, std::string_view key);
+// False too when the text has no such key or ends too soon after it.
+[[nodiscard]] bool self_digest_matches(std::string_view text, std::string_view key);
+
 // The same digest over bytes that come in pieces. Move-only.
 class Xxh3Stream {
 public:

@@ -22,22 +22,7 @@ constexpr size_t kTextBytesMax = 1024;
 constexpr size_t kEntriesMax = 1024;
 constexpr double kNumberMax = 1e15;  // whole numbers below it are exact
 
-// The digest of the text stands in it as 32 digits; for hashing they are zeros.
 constexpr std::string_view kTuneSelfKey = "\"checksum\": \"";
-constexpr std::string_view kTuneZeroDigest = "00000000000000000000000000000000";
-
-// Where the digits of the digest are; npos when the text has none.
-size_t digest_place(std::string_view text) {
-    const size_t key = text.rfind(kTuneSelfKey);
-    if (key == std::string_view::npos) return key;
-    const size_t place = key + kTuneSelfKey.size();
-    return place + kTuneZeroDigest.size() <= text.size() ? place : std::string_view::npos;
-}
-
-std::string digest_of(std::string text, size_t place) {
-    text.replace(place, kTuneZeroDigest.size(), kTuneZeroDigest);
-    return to_hex(xxh3_128(std::string_view(text)));
-}
 
 // Members by name, the first problem kept: callers look once, at the end.
 class Reader {
@@ -194,10 +179,9 @@ std::string format_tune(const TuneFile& file) {
                       {"chosen", std::move(chosen)},
                       {"gain", file.gain},
                       {"measured", std::move(measured)},
-                      {"checksum", kTuneZeroDigest}};
+                      {"checksum", kZeroDigest}};
     std::string text = root.dump(2, ' ', false, Out::error_handler_t::replace) + "\n";
-    const size_t place = digest_place(text);
-    text.replace(place, kTuneZeroDigest.size(), digest_of(text, place));
+    write_self_digest(text, kTuneSelfKey);
     return text;
 }
 
@@ -215,9 +199,7 @@ Result<TuneFile> parse_tune(std::string_view text, std::string_view name) {
                     fmt::format("{}: version {} of tuning files; this program reads {}", name,
                                 version, kTuneVersion));
     // After the version: a later one may hash differently.
-    const size_t place = digest_place(text);
-    if (place == std::string_view::npos ||
-        digest_of(std::string(text), place) != text.substr(place, kTuneZeroDigest.size()))
+    if (!self_digest_matches(text, kTuneSelfKey))
         return fail(ErrorKind::corrupt, fmt::format("{}: the checksum does not match", name));
     TuneFile file = read_file_object(root, reader);
     TRY_STATUS(reader.status());
