@@ -249,25 +249,50 @@ Result<OpenContainer> open_container(const std::string& directory, Notices& noti
     return out;
 }
 
+void ExpertCheck::begin(const ContainerExperts& layer, const std::array<Digest128, 2>& expected) {
+    layout_ = extent_layout(layer.parts);
+    expected_ = expected;
+    found_ = {};
+    stream_.reset();
+    taken_ = 0;
+}
+
+void ExpertCheck::take(std::span<const std::byte> bytes) {
+    const uint64_t first = layout_.part_bytes()[0];
+    if (taken_ < first) {
+        const uint64_t now = std::min<uint64_t>(bytes.size(), first - taken_);
+        stream_.update(bytes.first(now));
+        taken_ += now;
+        bytes = bytes.subspan(now);
+        if (taken_ < first) return;
+        found_[0] = stream_.digest();
+        stream_.reset();
+    }
+    stream_.update(bytes);
+    taken_ += bytes.size();
+}
+
+Status ExpertCheck::finish() {
+    if (taken_ != layout_.size_bytes)
+        return fail(ErrorKind::corrupt,
+                    fmt::format("found {} bytes, expected {}", taken_, layout_.size_bytes));
+    found_[1] = stream_.digest();
+    for (size_t i = 0; i < 2; ++i)
+        if (found_[i] != expected_[i])
+            return fail(ErrorKind::corrupt,
+                        fmt::format("the checksum of its {} part is {}, expected {}: the bytes on "
+                                    "disk are damaged; coli doctor --deep lists all damage",
+                                    i == 0 ? "gate and up" : "down", to_hex(found_[i]),
+                                    to_hex(expected_[i])));
+    return {};
+}
+
 Status check_expert(const ContainerExperts& layer, const std::array<Digest128, 2>& expected,
                     std::span<const std::byte> bytes) {
-    const ExtentLayout layout = extent_layout(layer.parts);
-    if (bytes.size() != layout.size_bytes)
-        return fail(ErrorKind::corrupt,
-                    fmt::format("found {} bytes, expected {}", bytes.size(), layout.size_bytes));
-    const std::array<uint64_t, 2> sizes = layout.part_bytes();
-    const std::array<std::span<const std::byte>, 2> parts{bytes.first(sizes[0]),
-                                                          bytes.subspan(sizes[0])};
-    for (size_t i = 0; i < 2; ++i) {
-        const Digest128 digest = xxh3_128(parts[i]);
-        if (digest != expected[i])
-            return fail(
-                ErrorKind::corrupt,
-                fmt::format("the checksum of its {} part is {}, expected {}: the bytes on "
-                            "disk are damaged; coli doctor --deep lists all damage",
-                            i == 0 ? "gate and up" : "down", to_hex(digest), to_hex(expected[i])));
-    }
-    return {};
+    ExpertCheck check;
+    check.begin(layer, expected);
+    check.take(bytes);
+    return check.finish();
 }
 
 Result<Sha256> sha256_of_file(const std::string& path) {

@@ -67,8 +67,24 @@ struct OpenContainer {
 [[nodiscard]] Result<OpenContainer> open_container(const std::string& directory, Notices& notices,
                                                    std::span<const std::string> further = {});
 
-// Errors: corrupt when the bytes of one expert are not those that were written. `bytes` holds the
-// whole extent.
+// Whether the bytes of one expert are those that were written, told as they come in.
+class ExpertCheck {
+public:
+    // Starts over. `layer` must stay.
+    void begin(const ContainerExperts& layer, const std::array<Digest128, 2>& expected);
+    // The next bytes of the extent.
+    void take(std::span<const std::byte> bytes);
+    // After the last byte. Errors: corrupt.
+    [[nodiscard]] Status finish();
+
+private:
+    ExtentLayout layout_;
+    std::array<Digest128, 2> expected_, found_;
+    Xxh3Stream stream_;
+    uint64_t taken_ = 0;
+};
+
+// The same for the whole extent at once.
 [[nodiscard]] Status check_expert(const ContainerExperts& layer,
                                   const std::array<Digest128, 2>& expected,
                                   std::span<const std::byte> bytes);

@@ -86,6 +86,35 @@ struct LandingTables {
     }
 };
 
+Error in_expert(Error error, ExpertId id) {
+    return std::move(error).within(fmt::format("expert {} of layer {}", id.index, id.layer));
+}
+
+// Of a container's experts.
+class StoredCheck final : public ArrivalCheck {
+public:
+    explicit StoredCheck(std::shared_ptr<const LandingTables> tables)
+        : tables_(std::move(tables)) {}
+    void begin(ExpertId id) override {
+        id_ = id;
+        layer_ = &tables_->layers.at(id.layer);
+        check_.begin(*layer_->stored, layer_->digests[id.index]);
+    }
+    void take(std::span<const std::byte> bytes) override { check_.take(bytes); }
+    Status finish() override {
+        Status status = check_.finish();
+        if (status) return status;
+        const std::string where = tables_->checkpoint.where(*layer_->tensors[id_.index][0]);
+        return tl::unexpected(in_expert(std::move(status.error()).within(where), id_));
+    }
+
+private:
+    const std::shared_ptr<const LandingTables> tables_;
+    const LandingLayer* layer_ = nullptr;
+    ExpertId id_;
+    ExpertCheck check_;
+};
+
 // Small tensors that lie close together, read in few large requests.
 class BatchedReads {
 public:
@@ -256,10 +285,9 @@ Result<ExpertSources> make_expert_sources(const Checkpoint& checkpoint,
                            std::span<std::byte> slot) {
         Status status = tables->land(id, raw, slot);
         if (status) return status;
-        return Status(
-            tl::unexpected(std::move(status.error())
-                               .within(fmt::format("expert {} of layer {}", id.index, id.layer))));
+        return Status(tl::unexpected(in_expert(std::move(status.error()), id)));
     };
+    out.make_arrival_check = [tables] { return std::make_unique<StoredCheck>(tables); };
     return out;
 }
 

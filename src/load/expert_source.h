@@ -2,6 +2,7 @@
 // into slots.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace colibri {
 inline constexpr uint64_t kResidentScaleBytes = 64 * 1024;
 
 struct ExpertSources {
-    std::vector<ExpertSource> sources;  // for StoreConfig::experts
-    LandingFunction landing;            // keeps what it needs alive
-    uint64_t resident_bytes = 0;        // scales and tables kept in memory
+    std::vector<ExpertSource> sources;                                  // for StoreConfig::experts
+    LandingFunction landing;                                            // keeps what it needs alive
+    std::function<std::unique_ptr<ArrivalCheck>()> make_arrival_check;  // so does this
+    uint64_t resident_bytes = 0;  // scales and tables kept in memory
 };
 
 // Bytes that the resident scales and tables of these layers will take, without reading them.

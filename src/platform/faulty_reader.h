@@ -136,6 +136,8 @@ public:
         return false;
     }
     bool cancel(uint64_t tag) override { return inner_->cancel(tag); }
+    void promote(uint64_t tag) override { inner_->promote(tag); }
+    bool abandon(uint64_t tag) override { return inner_->abandon(tag); }
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -13,15 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
 #include "platform/request_queue.h"
 #include "platform/scheduling.h"
 
 namespace colibri {
 
 namespace {
-
-constexpr uint64_t kWorkerStackBytes = 16 * kKiB;  // touched part of a thread's stack
 
 RequestQueue::Limits pread_limits(const ReaderOptions& options) {
     return {.requests = options.queue_capacity,
@@ -70,6 +67,19 @@ public:
         return queue_.cancel(tag);
     }
 
+    bool abandon(uint64_t tag) override {
+        const std::lock_guard lock(mutex_);
+        return queue_.abandon(tag);
+    }
+
+    void promote(uint64_t tag) override {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!queue_.promote(tag)) return;
+        }
+        work_came_.notify_one();
+    }
+
 private:
     void work() {
         prefer_short_slices();
@@ -86,10 +96,14 @@ private:
             work_came_.notify_one();
             read(*chunk);
             lock.lock();
-            auto finished = queue_.finish(chunk);
-            if (!finished) continue;
+            RequestQueue::Progress progress;
+            auto finished = queue_.finish(chunk, progress);
             lock.unlock();
-            sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
+            if (finished) {
+                sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
+            } else if (progress.bytes > 0) {
+                sink_.read_progress(progress.tag, progress.bytes);
+            }
             lock.lock();
         }
         lock.unlock();
@@ -127,7 +141,7 @@ Result<std::unique_ptr<Reader>> make_pread_reader(ReadSink& sink, const ReaderOp
 }
 
 uint64_t pread_reader_memory_bytes(const ReaderOptions& options) {
-    return std::max(1U, options.threads) * kWorkerStackBytes +
+    return std::max(1U, options.threads) * kThreadStackBytes +
            RequestQueue::memory_bytes(pread_limits(options));
 }
 

@@ -32,6 +32,9 @@ struct ReadRange {
 struct ReadRequest {
     uint64_t tag = 0;                   // unique among the requests under way
     std::span<const ReadRange> ranges;  // owned by the caller, unchanged until the request is done
+    // Nobody waits for it: it gets the drive while no other request wants it, a few chunks at a
+    // time, and stops between two of them when one comes.
+    bool background = false;
 };
 
 // Gets each finished request once, on a thread of the reader, several at a time. It may call submit
@@ -39,15 +42,20 @@ struct ReadRequest {
 // unspecified.
 class ReadSink {
 public:
-    // Errors: io (file, offset, errno text), corrupt when the file ends inside a range. `retries`
+    // Errors: io (file, offset, errno text), corrupt when the file ends inside a range, cancelled
+    // when it was abandoned. `retries`
     // counts the attempts that were repeated, successful in the end or not.
     virtual void read_done(uint64_t tag, Status status, uint32_t retries) = 0;
+    // Before that, of a request with one range: its first `bytes` bytes have come. May be late,
+    // even later than read_done.
+    virtual void read_progress(uint64_t /*tag*/, uint64_t /*bytes*/) {}
 
 protected:
     ~ReadSink() = default;
 };
 
-// Thread-safe. First in, first out: requests are started in the order of submission. Large ranges
+// Thread-safe. First in, first out: requests are started in the order of submission, those in the
+// background apart. Large ranges
 // are cut into chunks, and the bytes in flight are bounded: a flooded device finishes everything
 // last. The destructor drops what was not started (no call to the sink) and waits for the rest
 // (with its call).
@@ -62,6 +70,13 @@ public:
     [[nodiscard]] virtual bool submit(const ReadRequest& request) = 0;
     // True when the request was not started: it is dropped, the sink will not hear of it.
     [[nodiscard]] virtual bool cancel(uint64_t tag) = 0;
+    // Somebody waits for this request from now on: it leaves the background. Nothing happens to any
+    // other.
+    virtual void promote(uint64_t tag) = 0;
+    // Nobody wants this request of the background any more. True when nothing of it is in flight:
+    // it is dropped as by cancel(). Otherwise it ends soon, with an error of kind cancelled if a
+    // part of it was not read.
+    [[nodiscard]] virtual bool abandon(uint64_t tag) = 0;
 };
 
 enum class ReaderKind : uint8_t {

@@ -124,7 +124,7 @@ protected:
         if (GetParam().kind == ReaderKind::uring && !why_no_uring().empty())
             GTEST_SKIP() << why_no_uring();
     }
-    static std::unique_ptr<Reader> reader(Sink& sink, ReaderOptions options = {}) {
+    static std::unique_ptr<Reader> reader(ReadSink& sink, ReaderOptions options = {}) {
         options.kind = GetParam().kind;
         auto made = make_reader(sink, std::move(options));
         if (!made) ADD_FAILURE() << made.error().message;
@@ -393,6 +393,97 @@ TEST_P(ReaderConformance, IsFirstInFirstOutBoundedAndCancellable) {
     EXPECT_EQ(outcomes.at(1).place, 1U);
     EXPECT_EQ(outcomes.at(3).place, 2U);
     EXPECT_EQ(outcomes.at(4).place, 3U);
+}
+
+// Goal: a request in the background gets the drive when no other wants it, unless somebody waits
+// for it after all; what is left of one that nobody wants is not read. Method: one chunk in flight
+// at a time, the first one slow; then a request that is waited for.
+TEST_P(ReaderConformance, BackgroundReadsYield) {
+    const Fixture fixture;
+    enum class After : uint8_t { nothing, promoted, abandoned };
+    for (const After after : {After::nothing, After::promoted, After::abandoned}) {
+        const ReadFaults disk;
+        disk.add(
+            {.kind = ReadFault::Kind::delay, .times = 1, .pause = std::chrono::milliseconds(50)});
+        Sink sink;
+        const Place large(fixture, 8192, 8 * kDirectBlockBytes, roomy());
+        const Place small_one(fixture, 100, 10, roomy());
+        const Place later(fixture, 200, 10, roomy());
+        ReaderOptions options = small(disk);
+        options.threads = 1;
+        options.chunk_bytes = kDirectBlockBytes;
+        options.in_flight_bytes = 1;
+        const auto made = reader(sink, options);
+        ASSERT_TRUE(made->submit({.tag = 1, .ranges = {&large.range(), 1}, .background = true}));
+        ASSERT_TRUE(made->submit({.tag = 3, .ranges = {&later.range(), 1}, .background = true}));
+        while (disk.calls() == 0) std::this_thread::yield();
+        ASSERT_TRUE(made->submit({.tag = 2, .ranges = {&small_one.range(), 1}}));
+        if (after == After::promoted) made->promote(1);
+        if (after == After::abandoned) {
+            EXPECT_FALSE(made->abandon(1)) << "in flight";
+            EXPECT_TRUE(made->abandon(3));
+        }
+        const auto outcomes = sink.wait(after == After::abandoned ? 2 : 3);
+        EXPECT_TRUE(outcomes.at(2).status);
+        if (after == After::abandoned) {
+            EXPECT_FALSE(outcomes.contains(3));
+            ASSERT_FALSE(outcomes.at(1).status);
+            EXPECT_EQ(outcomes.at(1).status.error().kind, ErrorKind::cancelled);
+            EXPECT_EQ(disk.calls(), 2U);
+        } else {
+            EXPECT_TRUE(outcomes.at(1).status);
+            EXPECT_TRUE(fixture.equal(large.range()));
+            EXPECT_EQ(outcomes.at(2).place, after == After::promoted ? 1U : 0U);
+            EXPECT_EQ(outcomes.at(3).place, 2U);
+        }
+    }
+}
+
+// Goal: what a reader says has come has come, from the beginning on.
+// Method: chunks of one block whose calls end in any order; at each word of progress every byte
+// before it is compared with the file.
+TEST_P(ReaderConformance, ProgressIsInOrder) {
+    struct Watching final : ReadSink {
+        Watching(const Fixture& all, const ReadRange& wanted) : fixture(all), range(wanted) {}
+        void read_done(uint64_t, Status status, uint32_t) override {
+            EXPECT_TRUE(status);
+            done = true;
+        }
+        void read_progress(uint64_t tag, uint64_t bytes) override {
+            EXPECT_EQ(tag, 5U);
+            EXPECT_LT(bytes, range.out.size());
+            ReadRange part = range;
+            part.out = part.out.first(bytes);
+            EXPECT_TRUE(fixture.equal(part));
+            ++words;
+        }
+        const Fixture& fixture;
+        const ReadRange& range;
+        std::atomic<uint32_t> words{0};
+        std::atomic<bool> done{false};
+    };
+    const Fixture fixture;
+    const Place place(fixture, 4096 + 100, 30 * kDirectBlockBytes, roomy());
+    Watching sink(fixture, place.range());
+    Rng rng(11);
+    std::mutex mutex;
+    ReaderOptions options = small();
+    options.threads = 4;
+    options.chunk_bytes = kDirectBlockBytes;
+    options.hook = [&](const SystemRead&, int64_t result) {
+        uint64_t pause_us = 0;
+        {
+            const std::lock_guard lock(mutex);
+            pause_us = rng.below(300);
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+        return result;
+    };
+    auto made = reader(sink, options);
+    ASSERT_TRUE(made->submit({.tag = 5, .ranges = {&place.range(), 1}}));
+    while (!sink.done) std::this_thread::yield();
+    made.reset();
+    EXPECT_GT(sink.words, 5U);
 }
 
 // Goal: no reader makes the drive deliver more than was asked for.

@@ -1,6 +1,7 @@
 #include "platform/request_queue.h"
 
 #include <algorithm>
+#include <source_location>
 #include <utility>
 
 #include "base/check.h"
@@ -8,12 +9,19 @@
 
 namespace colibri {
 
+namespace {
+
+// What somebody who comes has to wait for. With two the drive ran dry between them (decision 014).
+constexpr uint64_t kBackgroundChunks = 6;
+
+}  // namespace
+
 RequestQueue::RequestQueue(const Limits& limits) : limits_(limits) {
     CHECK(limits.chunk_bytes > 0 && limits.chunk_bytes % kDirectBlockBytes == 0);
     CHECK(limits.chunks > 0);
-    waiting_.reserve(limits.requests);
-    // Each request under way has a chunk in flight, or is the one being handed out.
-    active_.resize(limits.chunks + 1);
+    for (Lane& lane : lanes_) lane.waiting.reserve(limits.requests);
+    // Each request under way has a chunk in flight, or is one of the two being handed out.
+    active_.resize(limits.chunks + 2);
     chunks_.resize(limits.chunks);
     pieces_.resize(limits.chunks);
     for (uint32_t i = 0; i < active_.size(); ++i) free_active_.push_back(i);
@@ -21,83 +29,141 @@ RequestQueue::RequestQueue(const Limits& limits) : limits_(limits) {
 }
 
 bool RequestQueue::push(const ReadRequest& request) {
-    if (waiting_.size() >= limits_.requests) return false;
+    if (lanes_[0].waiting.size() + lanes_[1].waiting.size() >= limits_.requests) return false;
     for (const ReadRange& range : request.ranges)
         CHECK(!range.roomy ||
               (reinterpret_cast<uintptr_t>(range.out.data()) - range.offset) % kDirectBlockBytes ==
                   0);
-    waiting_.push_back(request);
+    lanes_[request.background ? 1 : 0].waiting.push_back(request);
     return true;
 }
 
 bool RequestQueue::cancel(uint64_t tag) {
-    return std::erase_if(waiting_, [&](const ReadRequest& r) { return r.tag == tag; }) > 0;
+    const auto is_it = [&](const ReadRequest& r) { return r.tag == tag; };
+    return std::erase_if(lanes_[0].waiting, is_it) + std::erase_if(lanes_[1].waiting, is_it) > 0;
+}
+
+bool RequestQueue::promote(uint64_t tag) {
+    std::vector<ReadRequest>& waiting = lanes_[1].waiting;
+    const auto found = std::find_if(waiting.begin(), waiting.end(),
+                                    [&](const ReadRequest& r) { return r.tag == tag; });
+    if (found != waiting.end()) {
+        lanes_[0].waiting.push_back(*found);
+        lanes_[0].waiting.back().background = false;
+        waiting.erase(found);
+        return true;
+    }
+    for (uint32_t i = 0; i < active_.size(); ++i) {
+        Active& active = active_[i];
+        const bool current = lanes_[1].partial && lanes_[1].current == i;
+        if (!active.request.background || active.request.tag != tag ||
+            (active.chunks == 0 && !current))
+            continue;
+        active.request.background = false;
+        waited_for_ += active.chunks;
+        return current;
+    }
+    return false;
+}
+
+bool RequestQueue::abandon(uint64_t tag) {
+    if (cancel(tag)) return true;
+    Lane& lane = lanes_[1];
+    if (!lane.partial || active_[lane.current].request.tag != tag) return false;
+    lane.partial = false;
+    Active& active = active_[lane.current];
+    if (active.chunks == 0) {
+        free_active_.push_back(lane.current);
+        return true;
+    }
+    // What a chunk in flight may still have to say is of more use.
+    active.error_place = active.places;
+    active.error = Error{ErrorKind::cancelled, "reading ahead: nobody wants it any more",
+                         std::source_location::current()};
+    return false;
 }
 
 void RequestQueue::clear_waiting() {
-    waiting_.clear();
+    for (Lane& lane : lanes_) lane.waiting.clear();
 }
 
-bool RequestQueue::has_room() const {
-    return in_flight_ < limits_.chunks &&
-           (in_flight_ == 0 || in_flight_bytes_ < limits_.in_flight_bytes);
+bool RequestQueue::has_room(bool background) const {
+    if (in_flight_ == 0) return true;
+    const uint64_t bytes =
+        background ? std::min(kBackgroundChunks * limits_.chunk_bytes, limits_.in_flight_bytes)
+                   : limits_.in_flight_bytes;
+    return in_flight_ < limits_.chunks && in_flight_bytes_ < bytes &&
+           (!background || waited_for_ == 0);
 }
 
-void RequestQueue::start_next() {
-    current_ = free_active_.back();
+// A request that has left the background half handed out goes on first.
+RequestQueue::Lane* RequestQueue::next_lane() {
+    Lane& behind = lanes_[1];
+    const bool promoted = behind.partial && !active_[behind.current].request.background;
+    if (promoted) return has_room(false) ? &behind : nullptr;
+    if (!lanes_[0].is_empty()) return has_room(false) ? lanes_ : nullptr;
+    return !behind.is_empty() && has_room(true) ? &behind : nullptr;
+}
+
+void RequestQueue::start_next(Lane& lane) {
+    lane.current = free_active_.back();
     free_active_.pop_back();
-    active_[current_] = {.request = waiting_.front()};
-    waiting_.erase(waiting_.begin());  // the queue is a handful of requests
-    partial_ = true;
-    range_ = 0;
-    range_at_ = active_[current_].request.ranges.empty()
-                    ? 0
-                    : active_[current_].request.ranges.front().offset;
+    active_[lane.current] = {.request = lane.waiting.front()};
+    lane.waiting.erase(lane.waiting.begin());  // the queue is a handful of requests
+    lane.partial = true;
+    lane.range = 0;
+    const std::span<const ReadRange> ranges = active_[lane.current].request.ranges;
+    lane.range_at = ranges.empty() ? 0 : ranges.front().offset;
 }
 
-void RequestQueue::skip_read_ranges() {
-    const std::span<const ReadRange> ranges = active_[current_].request.ranges;
-    while (range_ < ranges.size() && range_at_ >= ranges[range_].offset + ranges[range_].out.size())
-        if (++range_ < ranges.size()) range_at_ = ranges[range_].offset;
-    partial_ = range_ < ranges.size();
+void RequestQueue::skip_read_ranges(Lane& lane) {
+    const std::span<const ReadRange> ranges = active_[lane.current].request.ranges;
+    while (lane.range < ranges.size() &&
+           lane.range_at >= ranges[lane.range].offset + ranges[lane.range].out.size())
+        if (++lane.range < ranges.size()) lane.range_at = ranges[lane.range].offset;
+    lane.partial = lane.range < ranges.size();
 }
 
 ChunkRead* RequestQueue::next() {
-    if (!has_room()) return nullptr;
-    if (!partial_) {
-        if (waiting_.empty()) return nullptr;
-        start_next();
-    }
+    Lane* lane = next_lane();
+    return lane == nullptr ? nullptr : hand_out(*lane);
+}
+
+ChunkRead* RequestQueue::hand_out(Lane& lane) {
+    if (!lane.partial) start_next(lane);
+    Active& active = active_[lane.current];
     const uint32_t number = free_chunks_.back();
     free_chunks_.pop_back();
     ChunkRead& chunk = chunks_[number];
     chunk = {};
     Piece& piece = pieces_[number];
-    piece = {.active = current_, .place = active_[current_].places++, .bytes = 0};
-    skip_read_ranges();
-    if (partial_) {
-        const ReadRange& range = active_[current_].request.ranges[range_];
+    piece = {.active = lane.current, .begin = 0, .place = active.places++, .bytes = 0};
+    skip_read_ranges(lane);
+    if (lane.partial) {
+        const ReadRange& range = active.request.ranges[lane.range];
         const int direct = limits_.direct && range.roomy ? range.file->direct_descriptor() : -1;
         if (direct < 0) range.file->expect_random_reads();
         // Cut at multiples of the chunk size from the block in which the range begins.
         const uint64_t from =
-            direct >= 0 ? range_at_ / kDirectBlockBytes * kDirectBlockBytes : range_at_;
+            direct >= 0 ? lane.range_at / kDirectBlockBytes * kDirectBlockBytes : lane.range_at;
         const uint64_t end = std::min(from + limits_.chunk_bytes, range.offset + range.out.size());
-        chunk = ChunkRead(range, range_at_, end, direct);
+        chunk = ChunkRead(range, lane.range_at, end, direct);
+        piece.begin = lane.range_at;
         piece.bytes = chunk.call_bytes();
-        range_at_ = end;
-        skip_read_ranges();
+        lane.range_at = end;
+        skip_read_ranges(lane);
     }
-    ++active_[current_].chunks;
+    ++active.chunks;
     ++in_flight_;
+    if (!active.request.background) ++waited_for_;
     in_flight_bytes_ += piece.bytes;
     return &chunk;
 }
 
-std::optional<RequestQueue::Finished> RequestQueue::finish(ChunkRead* chunk) {
+std::optional<RequestQueue::Finished> RequestQueue::finish(ChunkRead* chunk, Progress& progress) {
     const auto index = size_t(chunk - chunks_.data());
-    const Piece& piece = pieces_[index];
-    const uint32_t number = piece.active;
+    Piece& piece = pieces_[index];
+    const uint32_t number = std::exchange(piece.active, kNone);
     Active& active = active_[number];
     active.retries += chunk->retries();
     if (Status status = chunk->take_status();
@@ -107,22 +173,46 @@ std::optional<RequestQueue::Finished> RequestQueue::finish(ChunkRead* chunk) {
     }
     in_flight_bytes_ -= piece.bytes;
     --in_flight_;
+    if (!active.request.background) --waited_for_;
     free_chunks_.push_back(uint32_t(index));
     --active.chunks;
-    const bool is_current = partial_ && current_ == number;
-    if (is_current && active.error) partial_ = false;  // the rest is no use
-    if (active.chunks > 0 || (is_current && partial_)) return std::nullopt;
+    bool is_partial = false;
+    for (Lane& lane : lanes_) {
+        if (!lane.partial || lane.current != number) continue;
+        if (active.error) lane.partial = false;  // the rest is no use
+        is_partial = lane.partial;
+    }
+    if (active.chunks > 0 || is_partial) {
+        progress = progress_of(number);
+        return std::nullopt;
+    }
     Finished finished{.tag = active.request.tag, .status = {}, .retries = active.retries};
     if (active.error) finished.status = tl::unexpected(*std::exchange(active.error, std::nullopt));
     free_active_.push_back(number);
     return finished;
 }
 
+// Up to the first chunk that is in flight or was not handed out.
+RequestQueue::Progress RequestQueue::progress_of(uint32_t number) {
+    Active& active = active_[number];
+    if (active.request.ranges.size() != 1 || active.error) return {};
+    const ReadRange& range = active.request.ranges.front();
+    uint64_t end = range.offset + range.out.size();
+    for (const Lane& lane : lanes_)
+        if (lane.partial && lane.current == number) end = std::min(end, lane.range_at);
+    for (const Piece& piece : pieces_)
+        if (piece.active == number) end = std::min(end, piece.begin);
+    const uint64_t bytes = end - range.offset;
+    if (bytes <= active.arrived) return {};
+    active.arrived = bytes;
+    return {.tag = active.request.tag, .bytes = bytes};
+}
+
 uint64_t RequestQueue::memory_bytes(const Limits& limits) {
-    return limits.requests * sizeof(ReadRequest) +
+    return 2 * limits.requests * sizeof(ReadRequest) +
            limits.chunks *
                (sizeof(ChunkRead) + sizeof(Piece) + sizeof(Active) + 2 * sizeof(uint32_t)) +
-           sizeof(Active);
+           2 * sizeof(Active);
 }
 
 }  // namespace colibri

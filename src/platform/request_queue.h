@@ -1,5 +1,6 @@
 // Requests under way, cut into chunks that are handed out in the order of submission while the
-// bytes in flight stay within a bound. What every reader does, whoever makes the calls.
+// bytes in flight stay within a bound; those in the background only while no other has a chunk to
+// hand out or in flight. What every reader does, whoever makes the calls.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,10 @@ public:
     [[nodiscard]] bool push(const ReadRequest& request);
     // True when the request was waiting.
     [[nodiscard]] bool cancel(uint64_t tag);
+    // True when there may be more to hand out now.
+    [[nodiscard]] bool promote(uint64_t tag);
+    // True when nothing of it is in flight: it is gone.
+    [[nodiscard]] bool abandon(uint64_t tag);
     void clear_waiting();
 
     // The next chunk to read, if there is one and the bounds allow it. It may be done already (a
@@ -38,10 +43,18 @@ public:
         Status status;
         uint32_t retries = 0;
     };
-    // A chunk is done or has failed. Returns its request if that was the last of it.
-    [[nodiscard]] std::optional<Finished> finish(ChunkRead* chunk);
+    // What a request with one range has got so far.
+    struct Progress {
+        uint64_t tag = 0;
+        uint64_t bytes = 0;  // from the beginning of the range
+    };
+    // A chunk is done or has failed. Returns its request if that was the last of it; otherwise
+    // `progress` gets what there is more of it now (0 bytes: nothing).
+    [[nodiscard]] std::optional<Finished> finish(ChunkRead* chunk, Progress& progress);
 
-    [[nodiscard]] bool is_idle() const { return waiting_.empty() && !partial_ && in_flight_ == 0; }
+    [[nodiscard]] bool is_idle() const {
+        return lanes_[0].is_empty() && lanes_[1].is_empty() && in_flight_ == 0;
+    }
     [[nodiscard]] static uint64_t memory_bytes(const Limits& limits);
 
 private:
@@ -53,31 +66,43 @@ private:
         uint32_t retries = 0;
         std::optional<Error> error;  // of the first chunk that failed, whatever came back first
         uint32_t error_place = 0;
-        uint32_t places = 0;  // chunks handed out
+        uint32_t places = 0;   // chunks handed out
+        uint64_t arrived = 0;  // as last told
     };
     struct Piece {  // of the chunk of the same number
-        uint32_t active = 0;
+        uint32_t active = kNone;
+        uint64_t begin = 0;  // offset in the file
         uint32_t place = 0;  // among the chunks of its request
         uint64_t bytes = 0;
     };
 
-    [[nodiscard]] bool has_room() const;
-    void start_next();
-    void skip_read_ranges();
+    // Requests in the order of submission.
+    struct Lane {
+        std::vector<ReadRequest> waiting;  // oldest first
+        // The request that is being handed out, and how far.
+        bool partial = false;
+        uint32_t current = kNone;
+        size_t range = 0;
+        uint64_t range_at = 0;  // offset in the file
+        [[nodiscard]] bool is_empty() const { return waiting.empty() && !partial; }
+    };
+
+    [[nodiscard]] bool has_room(bool background) const;
+    [[nodiscard]] Lane* next_lane();
+    [[nodiscard]] ChunkRead* hand_out(Lane& lane);
+    void start_next(Lane& lane);
+    void skip_read_ranges(Lane& lane);
+    [[nodiscard]] Progress progress_of(uint32_t number);
 
     const Limits limits_;
-    std::vector<ReadRequest> waiting_;  // oldest first
+    Lane lanes_[2];  // of the background the second
     std::vector<Active> active_;
     std::vector<uint32_t> free_active_;
     std::vector<ChunkRead> chunks_;
     std::vector<Piece> pieces_;
     std::vector<uint32_t> free_chunks_;
-    // The request that is being handed out, and how far.
-    bool partial_ = false;
-    uint32_t current_ = kNone;
-    size_t range_ = 0;
-    uint64_t range_at_ = 0;  // offset in the file
     uint32_t in_flight_ = 0;
+    uint32_t waited_for_ = 0;  // of these: not in the background
     uint64_t in_flight_bytes_ = 0;
 };
 

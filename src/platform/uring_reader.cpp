@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/units.h"
 #include "platform/request_queue.h"
 #include "platform/scheduling.h"
 #include "platform/uring.h"
@@ -22,7 +21,6 @@ namespace colibri {
 
 namespace {
 
-constexpr uint64_t kRingThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
 // More small reads at a time than this make no drive faster.
 constexpr uint32_t kChunksMax = 64;
 constexpr uint64_t kWakeTag = UINT64_MAX;
@@ -79,6 +77,19 @@ public:
     bool cancel(uint64_t tag) override {
         const std::lock_guard lock(mutex_);
         return queue_.cancel(tag);
+    }
+
+    bool abandon(uint64_t tag) override {
+        const std::lock_guard lock(mutex_);
+        return queue_.abandon(tag);
+    }
+
+    void promote(uint64_t tag) override {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!queue_.promote(tag) || !std::exchange(sleeps_, false)) return;
+        }
+        wake();
     }
 
 private:
@@ -147,10 +158,14 @@ private:
     void finish(ChunkRead* chunk) {
         std::unique_lock lock(mutex_);
         sleeps_ = false;  // what the sink submits now needs no wake
-        auto finished = queue_.finish(chunk);
+        RequestQueue::Progress progress;
+        auto finished = queue_.finish(chunk, progress);
         lock.unlock();
-        if (finished)
+        if (finished) {
             sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
+        } else if (progress.bytes > 0) {
+            sink_.read_progress(progress.tag, progress.bytes);
+        }
     }
 
     ReadSink& sink_;
@@ -188,7 +203,7 @@ Result<std::unique_ptr<Reader>> make_uring_reader(ReadSink& sink, const ReaderOp
 }
 
 uint64_t uring_reader_memory_bytes(const ReaderOptions& options) {
-    return kRingThreadStackBytes + Uring::memory_bytes(kChunksMax + 1) +
+    return kThreadStackBytes + Uring::memory_bytes(kChunksMax + 1) +
            RequestQueue::memory_bytes(uring_limits(options));
 }
 

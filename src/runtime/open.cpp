@@ -441,6 +441,7 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     if (!o.mirrors.copies.empty()) spread_over_mirrors(o.mirrors, o.drive_speeds, sources.sources);
     o.store.experts = std::move(sources.sources);
     o.store.landing = std::move(sources.landing);
+    o.store.make_arrival_check = std::move(sources.make_arrival_check);
     for (size_t i = 0; i < o.store.classes.size(); ++i)
         o.store.classes[i].slots = o.planned.slots[i];
     impl->usage = UsageFile(usage_place_of(options, o), notices);

@@ -63,6 +63,16 @@ struct ExpertSource {
 using LandingFunction = std::function<Status(
     ExpertId, std::span<const std::span<const std::byte>> raw, std::span<std::byte> slot)>;
 
+// Looks at an expert that is read in place while its bytes come in, instead of a landing function
+// afterwards: then little is left to do when the last of them is there. For one thread at a time.
+class ArrivalCheck {
+public:
+    virtual ~ArrivalCheck() = default;
+    virtual void begin(ExpertId id) = 0;                      // starts over
+    virtual void take(std::span<const std::byte> bytes) = 0;  // the next ones of the extent
+    [[nodiscard]] virtual Status finish() = 0;  // after the last one; as a LandingFunction
+};
+
 struct SlotClass {
     uint64_t slot_bytes = 0;  // size of a landed expert
     uint32_t slots = 0;       // cache slots; no more are made than the class has experts
@@ -97,6 +107,8 @@ struct StoreConfig {
     std::vector<ExpertSource> experts;  // any order; ids unique
     std::vector<SlotClass> classes;     // at most 4
     LandingFunction landing;
+    // For experts that are read in place, if set; one is made for each read under way.
+    std::function<std::unique_ptr<ArrivalCheck>()> make_arrival_check;
     // Kind and bounds; queue_capacity is the store's own business.
     ReaderOptions reader;
     PolicyKind policy = PolicyKind::frequency;  // who leaves when a decode step needs a slot

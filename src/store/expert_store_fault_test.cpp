@@ -121,8 +121,8 @@ TEST(ExpertStoreFault, ALastingReadErrorNamesExpertFileAndOffset) {
 // Goal: bytes that were wrong once are read again, and nobody hears of it.
 // Method: one byte flipped on the way, once; staged and in place.
 TEST(ExpertStoreFault, WrongBytesAreReadAgain) {
-    for (const bool in_place : {false, true}) {
-        FaultyStore world({.in_place = in_place});
+    for (const auto& [in_place, check_arrivals] : kLandingWays) {
+        FaultyStore world({.in_place = in_place, .check_arrivals = check_arrivals});
         world.add({2, 3}, 0, {.kind = ReadFault::Kind::wrong_byte, .times = 1});
         world.expect_healthy();
         EXPECT_EQ(world.store->counters().corrupt_reads, 1U);
@@ -136,8 +136,8 @@ TEST(ExpertStoreFault, WrongBytesAreReadAgain) {
 // file and offset, and goes on when the disk has recovered.
 TEST(ExpertStoreFault, LastingWrongBytesAreRefused) {
     for (const StreamKind kind : {StreamKind::decode, StreamKind::scan})
-        for (const bool in_place : {false, true}) {
-            FaultyStore world({.in_place = in_place});
+        for (const auto& [in_place, check_arrivals] : kLandingWays) {
+            FaultyStore world({.in_place = in_place, .check_arrivals = check_arrivals});
             world.add({2, 3}, 0, {.kind = ReadFault::Kind::wrong_byte});
             const Error error = world.expect_error(world.fixture.all(), kind);
             EXPECT_EQ(error.kind, ErrorKind::corrupt);
@@ -158,9 +158,10 @@ TEST(ExpertStoreFault, LastingWrongBytesAreRefused) {
 // each time anew. Then every mirror fails too: one error that names both.
 TEST(ExpertStoreFault, MirrorsAnswerWhenTheFirstCopyFails) {
     using Kind = ReadFault::Kind;
-    for (const bool in_place : {false, true})
+    for (const auto& [in_place, check_arrivals] : kLandingWays)
         for (const Kind fault : {Kind::io_error, Kind::wrong_byte, Kind::end_of_file}) {
-            FaultyStore world({.slots = 0, .in_place = in_place, .mirrors = 2});
+            FaultyStore world(
+                {.slots = 0, .in_place = in_place, .mirrors = 2, .check_arrivals = check_arrivals});
             world.add({1, 5}, 0, {.kind = fault});
             world.expect_healthy();
             EXPECT_GE(world.store->counters().mirror_reads, 2U) << "a decode and a scan";
@@ -334,7 +335,8 @@ TEST(ExpertStoreFault, CloseDropsReadsThatWereNotStarted) {
 // Method: destroyed with reads queued, under way, landed and failing, and with an unread stream.
 TEST(ExpertStoreFault, DestructionWithReadsInFlight) {
     for (uint32_t round = 0; round < 30; ++round) {
-        FaultyStore world({.slots = round % 7, .in_place = round % 3 == 0});
+        FaultyStore world(
+            {.slots = round % 7, .in_place = round % 3 == 0, .check_arrivals = round % 2 == 0});
         world.disk.add({.kind = ReadFault::Kind::delay,
                         .times = 5,
                         .pause = std::chrono::microseconds(round * 100)});
@@ -355,8 +357,10 @@ TEST(ExpertStoreFault, AnyMixOfFaultsGivesRightBytesOrOneError) {
          {std::pair(ReaderKind::automatic, 0U), std::pair(ReaderKind::pread, 1U),
           std::pair(ReaderKind::buffered, 0U)}) {
         const auto faults = std::make_shared<RequestFaults>(uint64_t(kind) + 7);
-        const StoreFixture fixture(
-            {.slots = 7, .in_place = kind != ReaderKind::buffered, .mirrors = mirrors});
+        const StoreFixture fixture({.slots = 7,
+                                    .in_place = kind != ReaderKind::buffered,
+                                    .mirrors = mirrors,
+                                    .check_arrivals = kind == ReaderKind::automatic});
         StoreConfig config = fixture.config();
         config.landing = checked(config.landing);
         config.make_reader = [=, kind = kind](ReadSink& sink, uint32_t requests) {

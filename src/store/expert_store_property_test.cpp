@@ -38,8 +38,11 @@ struct World {
                         std::chrono::microseconds(Rng(counter->fetch_add(1)).below(delay_us_max)));
                 return hook(call, result);
             };
-            return make_reader(
-                sink, {.kind = kind, .threads = threads, .queue_capacity = requests, .hook = slow});
+            return make_reader(sink, {.kind = kind,
+                                      .threads = threads,
+                                      .queue_capacity = requests,
+                                      .chunk_bytes = kDirectBlockBytes,
+                                      .hook = slow});
         };
     }
 
@@ -54,6 +57,8 @@ struct World {
         shape.ring_slots = uint32_t(2 + rng.below(3));
         shape.in_place = rng.below(2) == 0;
         shape.mirrors = rng.below(4) == 0 ? 1 : 0;
+        shape.check_arrivals = rng.below(2) == 0;
+        if (rng.below(3) == 0) shape.extent_bytes *= 30;  // several chunks
         return shape;
     }
 

@@ -9,18 +9,15 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/units.h"
 #include "platform/scheduling.h"
 
 namespace colibri {
 
 namespace {
 
-// How soon a raised cancel token is noticed: nobody notifies a waiting consumer of it.
-constexpr std::chrono::milliseconds kCancelPoll{5};
-constexpr uint64_t kThreadStackBytes = 16 * kKiB;  // touched part of a thread's stack
 // Reads in place cost no memory of their own; more than the reader has under way just wait there.
 constexpr uint32_t kInPlaceTickets = 64;
+constexpr uint64_t kArrivalCheckBytes = kKiB;  // the state of a hash
 
 struct TicketCounts {
     uint32_t staged = 0;
@@ -89,18 +86,9 @@ Status Pipeline::make_tickets(const StoreConfig& config) {
         if (i < counts.staged)
             tickets_[i].buffer = staging_.bytes().subspan(i * buffer_bytes, buffer_bytes);
         tickets_[i].ranges.reserve(i < counts.staged ? runs_max : 1);
+        if (i >= counts.staged && config.make_arrival_check)
+            tickets_[i].check = config.make_arrival_check();
         (i < counts.staged ? free_staged_ : free_in_place_).push_back(i);
-    }
-    return {};
-}
-
-Status Pipeline::start_workers(uint32_t count) {
-    try {
-        while (workers_.size() < count) workers_.emplace_back([this] { landing_worker(); });
-    } catch (const std::system_error& error) {
-        return fail(ErrorKind::out_of_budget,
-                    fmt::format("the system refused landing thread {} of {}: {}",
-                                workers_.size() + 1, count, error.what()));
     }
     return {};
 }
@@ -185,6 +173,7 @@ void Pipeline::promote(uint32_t expert) {
     if (flight.phase == Phase::reading) {
         --speculative_reading_;
         ++demand_reading_;
+        reader_->promote(tickets_[flight.ticket].tag);
     }
     flight.speculative = false;
     // A failure belongs to the guess: whoever waits gets an attempt of their own.
@@ -223,7 +212,7 @@ void Pipeline::recall_speculative() {
     for (Ticket& ticket : tickets_) {
         Flight& flight = flights_[ticket.expert];
         if (!flight.speculative || flight.phase != Phase::reading ||
-            &tickets_[flight.ticket] != &ticket || !reader_->cancel(ticket.expert))
+            &tickets_[flight.ticket] != &ticket || !reader_->cancel(ticket.tag))
             continue;
         --speculative_reading_;
         free_tickets(ticket.expert).push_back(flight.ticket);
@@ -249,9 +238,10 @@ void Pipeline::start_reads() {
 
 // Staging can be full of experts that wait for slots while every slot waits for an expert that
 // waits for staging: guesses queue behind demand, and a consumer that waits holds what it has. The
-// last one gives its place up to one that has a slot, and is read again.
+// last one gives its place up to one that has a slot, and is read again. Not before the consumer
+// has seen what came: it may release something then.
 void Pipeline::break_deadlock() {
-    if (!free_staged_.empty()) return;
+    if (!free_staged_.empty() || !completions_.empty()) return;
     uint32_t last = 0;
     for (uint32_t i = 0; i < staged_tickets_; ++i) {
         const Flight& flight = flights_[tickets_[i].expert];
@@ -307,13 +297,27 @@ void Pipeline::submit(uint32_t expert) {
     }
     flight.phase = Phase::reading;
     ++(flight.speculative ? speculative_reading_ : demand_reading_);
-    CHECK(reader_->submit({.tag = expert, .ranges = ticket.ranges}));
+    ticket.tag = uint64_t(++attempts_) << 32 | expert;
+    ticket.arrived_bytes = ticket.checked_bytes = 0;
+    std::erase(landing_queue_, expert);
+    CHECK(reader_->submit(
+        {.tag = ticket.tag, .ranges = ticket.ranges, .background = flight.speculative}));
 }
 
 void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     const auto expert = uint32_t(tag);
-    if (!status) explain(expert, status.error());
+    if (!status && status.error().kind != ErrorKind::cancelled) explain(expert, status.error());
     const std::lock_guard lock(mutex_);
+    if (stop_) return;
+    Ticket& ticket = tickets_[flights_[expert].ticket];
+    if (ticket.checking) {
+        ticket.result = {std::move(status), retries};
+    } else {
+        take_result(expert, std::move(status), retries);
+    }
+}
+
+void Pipeline::take_result(uint32_t expert, Status status, uint32_t retries) {
     Flight& flight = flights_[expert];
     --(flight.speculative ? speculative_reading_ : demand_reading_);
     counters_.retries += retries;
@@ -322,7 +326,6 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
         if (tickets_[flight.ticket].copy > 0) ++counters_.mirror_reads;
         for (const ExpertPart& part : table_.parts(expert)) counters_.read_bytes += part.size_bytes;
     }
-    if (stop_) return;
     if (!status && (flight.unwanted || flight.wanted_again))
         blame(tickets_[flight.ticket], status.error(), false);
     if (flight.wanted_again) {
@@ -331,6 +334,8 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
         finish(expert, {.slot = slot, .phase = Phase::queued, .keep = keep});
     } else if (flight.unwanted) {
         finish(expert, Flight{});
+    } else if (!status && status.error().kind == ErrorKind::cancelled) {
+        complete(expert, std::move(status));
     } else if (!status) {
         if (!try_elsewhere(expert, status.error())) complete(expert, std::move(status));
     } else if (flight.slot.empty()) {
@@ -342,13 +347,8 @@ void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
     if (demand_reading_ == 0 && !speculative_.empty()) start_reads();
 }
 
-void Pipeline::start_landing(uint32_t expert) {
-    flights_[expert].phase = Phase::ready;
-    landing_queue_.push_back(expert);
-    landing_came_.notify_one();
-}
-
 void Pipeline::finish(uint32_t expert, const Flight& after) {
+    std::erase(landing_queue_, expert);
     free_tickets(expert).push_back(flights_[expert].ticket);
     flights_[expert] = after;
     start_reads();
@@ -379,41 +379,6 @@ void Pipeline::give_up(uint32_t expert) {
     const std::lock_guard lock(mutex_);
     CHECK(flights_[expert].phase == Phase::parked);
     finish(expert, Flight{});
-}
-
-void Pipeline::landing_worker() {
-    prefer_short_slices();
-    std::vector<std::span<const std::byte>> raw;
-    std::unique_lock lock(mutex_);
-    while (true) {
-        landing_came_.wait(lock, [this] { return stop_ || !landing_queue_.empty(); });
-        if (stop_) return;
-        const uint32_t expert = landing_queue_.front();
-        landing_queue_.erase(landing_queue_.begin());
-        flights_[expert].phase = Phase::landing;
-        const Flight flight = flights_[expert];
-        lock.unlock();
-        Status status = land(expert, flight, raw);
-        if (!status && status.error().kind == ErrorKind::corrupt) explain(expert, status.error());
-        lock.lock();
-        if (stop_) return;
-        if (status) praise(tickets_[flight.ticket]);
-        if (status || !try_elsewhere(expert, status.error())) complete(expert, std::move(status));
-    }
-}
-
-Status Pipeline::land(uint32_t expert, const Flight& flight,
-                      std::vector<std::span<const std::byte>>& raw) const {
-    const std::span<const ExpertPart> parts = table_.parts(expert);
-    raw.resize(parts.size());
-    if (table_.in_place(expert)) {
-        raw[0] = {flight.slot.data(), parts[0].size_bytes};
-    } else {
-        const std::span<const std::byte> bytes = tickets_[flight.ticket].buffer;
-        for (const ExpertPart& part : parts)
-            raw[part.raw_index] = bytes.subspan(part.staging_offset, part.size_bytes);
-    }
-    return landing_(table_.id(expert), raw, flight.slot);
 }
 
 void Pipeline::drain(std::vector<Completion>& completions) {
@@ -460,7 +425,7 @@ void Pipeline::cancel(std::vector<uint32_t>& dropped, std::vector<Completion>& c
 bool Pipeline::drop_started(uint32_t expert) {
     Flight& flight = flights_[expert];
     const bool reading = flight.phase == Phase::reading;
-    if (reading && reader_->cancel(expert)) {
+    if (reading && reader_->cancel(tickets_[flight.ticket].tag)) {
         --demand_reading_;
         finish(expert, Flight{});
         return true;
@@ -470,12 +435,11 @@ bool Pipeline::drop_started(uint32_t expert) {
         flight.orphaned = true;
         return false;
     }
-    if (flight.phase == Phase::landing) return false;
+    if (flight.phase == Phase::landing || tickets_[flight.ticket].checking) return false;
     if (reading) {
         flight.unwanted = true;
         return true;
     }
-    std::erase(landing_queue_, expert);
     finish(expert, Flight{});
     return true;
 }
@@ -489,23 +453,19 @@ void Pipeline::cancel_speculative(std::vector<uint32_t>& dropped) {
         dropped.push_back(expert);
     }
     speculative_.clear();
-}
-
-bool Pipeline::wait(const CancelToken* token) {
-    std::unique_lock lock(mutex_);
-    consumer_waits_ = true;
-    // While it did not wait it could still have released what it holds.
-    break_deadlock();
-    while (completions_.empty() && !is_cancelled(token)) {
-        // A stream may wait for slots that only speculative reads can free.
-        if (speculative_held_ && !demand_under_way()) {
-            speculative_held_ = false;
-            start_reads();
+    for (uint32_t i = 0; i < tickets_.size(); ++i) {
+        const uint32_t expert = tickets_[i].expert;
+        const Flight& flight = flights_[expert];
+        if (flight.ticket != i || !flight.speculative || flight.phase != Phase::reading) continue;
+        if (!reader_->abandon(tickets_[i].tag)) continue;
+        if (tickets_[i].checking) {  // whoever is at it hears of it
+            tickets_[i].result = {fail(ErrorKind::cancelled, "nobody wants it any more"), 0};
+            continue;
         }
-        completion_came_.wait_for(lock, kCancelPoll);
+        --speculative_reading_;
+        finish(expert, Flight{});
+        dropped.push_back(expert);
     }
-    consumer_waits_ = false;
-    return !completions_.empty();
 }
 
 Pipeline::Counters Pipeline::counters() const {
@@ -545,7 +505,8 @@ uint64_t Pipeline::memory_bytes(const StoreConfig& config) {
         parts_max = std::max(parts_max, source.extents.size());
     const TicketCounts counts = count_tickets(config);
     const uint64_t staging = counts.staged * staging_buffer_bytes(config) +
-                             counts.all() * (sizeof(Ticket) + parts_max * sizeof(ReadRange));
+                             counts.all() * (sizeof(Ticket) + parts_max * sizeof(ReadRange)) +
+                             counts.in_place * kArrivalCheckBytes;
     const uint64_t tables = config.experts.size() * (sizeof(Flight) + 3 * sizeof(uint32_t));
     const uint64_t workers = std::max(1U, config.landing_threads) * kThreadStackBytes;
     ReaderOptions reader = config.reader;

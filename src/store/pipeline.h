@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -97,6 +98,8 @@ public:
 
 private:
     static constexpr uint32_t kNoTicket = UINT32_MAX;
+    // How soon a raised cancel token is noticed: nobody notifies a waiting consumer of it.
+    static constexpr std::chrono::milliseconds kCancelPoll{5};
 
     enum class Phase : uint8_t {
         idle,
@@ -118,15 +121,25 @@ private:
         bool unwanted = false;  // reading, and to be thrown away
         bool wanted_again = false;  // unwanted, and in the queue
     };
+    struct ReadResult {
+        Status status;
+        uint32_t retries = 0;
+    };
     // A read that may be with the reader, and what is left of its attempts.
     struct Ticket {
         std::span<std::byte> buffer;    // of a staged read
         std::vector<ReadRange> ranges;  // in file order
         uint32_t expert = 0;
-        uint32_t copy = 0;            // which of the expert's copies is read
-        uint32_t tried = 0;           // bit i: copy i was read, or is
-        bool read_again = false;      // its bytes were corrupt once
-        std::optional<Error> failed;  // of the copies before
+        uint32_t copy = 0;        // which of the expert's copies is read
+        uint32_t tried = 0;       // bit i: copy i was read, or is
+        bool read_again = false;  // its bytes were corrupt once
+        uint64_t tag = 0;         // of the reader's request
+        // Of a read in place that is checked as it comes in:
+        std::unique_ptr<ArrivalCheck> check;
+        uint64_t arrived_bytes = 0, checked_bytes = 0;
+        bool checking = false;             // by a thread without the mutex
+        std::optional<ReadResult> result;  // what the reader said meanwhile
+        std::optional<Error> failed;       // of the copies before
     };
     // Experts in the order in which they are to be read.
     struct Queue {
@@ -147,6 +160,12 @@ private:
     [[nodiscard]] Status land(uint32_t expert, const Flight& flight,
                               std::vector<std::span<const std::byte>>& raw) const;
     void explain(uint32_t expert, Error& error) const;
+    void read_progress(uint64_t tag, uint64_t bytes) override;
+    // Both give the mutex back for what takes time.
+    void land_or_check(std::unique_lock<std::mutex>& lock, uint32_t expert,
+                       std::vector<std::span<const std::byte>>& raw);
+    [[nodiscard]] std::optional<Status> check_arrived(std::unique_lock<std::mutex>& lock,
+                                                      uint32_t expert);
     // With mutex_ held:
     void start_reads();
     [[nodiscard]] bool start_read(uint32_t expert);
@@ -154,6 +173,8 @@ private:
     void recall_speculative();
     [[nodiscard]] bool demand_under_way() const;
     void start_landing(uint32_t expert);
+    void offer(uint32_t expert);
+    void take_result(uint32_t expert, Status status, uint32_t retries);
     void finish(uint32_t expert, const Flight& after);
     void begin_attempts(uint32_t expert);
     void next_copy(Ticket& ticket);
@@ -182,6 +203,8 @@ private:
     std::condition_variable completion_came_;
     bool stop_ = false;
     bool consumer_waits_ = false;
+    bool consumer_idle_ = false;  // and nobody has woken it
+    std::vector<std::span<const std::byte>> consumer_raw_;
     bool speculative_held_ = false;
     std::vector<Flight> flights_;  // by expert
     AlignedBuffer staging_;        // of all tickets
@@ -193,6 +216,7 @@ private:
     Queue demand_;
     Queue speculative_;
     uint32_t speculative_reading_ = 0, demand_reading_ = 0;  // with the reader
+    uint32_t attempts_ = 0;                                  // makes tags differ
     std::vector<uint32_t> landing_queue_;  // at most one entry for each ticket, oldest first
     std::vector<Completion> completions_;
     Counters counters_;

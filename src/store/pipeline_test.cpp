@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -34,6 +35,8 @@ public:
         return inner_->submit(request);
     }
     bool cancel(uint64_t tag) override { return inner_->cancel(tag); }
+    void promote(uint64_t tag) override { inner_->promote(tag); }
+    bool abandon(uint64_t tag) override { return inner_->abandon(tag); }
 
 private:
     std::unique_ptr<Reader> inner_;
@@ -53,22 +56,25 @@ struct DiskWorld {
     std::vector<uint32_t> asked;    // of the reader
     std::vector<uint32_t> started;  // by the reader
 
-    explicit DiskWorld(bool in_place = true)
+    // A chunk of 0: the reader's own size, larger than an expert.
+    explicit DiskWorld(bool in_place = true, uint64_t chunk_bytes = 0)
         : fixture({.layers = 1, .experts = 16, .extent_bytes = 9000, .in_place = in_place}),
           config(fixture.config()),
           table(ExpertTable::build(config).value()),
           memory(AlignedBuffer::allocate(16 * stride()).value()) {
         config.staging_buffers = 8;
-        config.make_reader = [this](ReadSink& sink,
-                                    uint32_t requests) -> Result<std::unique_ptr<Reader>> {
-            TRY(auto reader,
-                make_reader(sink, {.kind = ReaderKind::pread,
-                                   .threads = 1,
-                                   .queue_capacity = requests,
-                                   .hook = [this](const SystemRead& call, int64_t result) {
-                                       note(call);
-                                       return disk.hook()(call, result);
-                                   }}));
+        config.make_reader = [this, chunk_bytes](
+                                 ReadSink& sink,
+                                 uint32_t requests) -> Result<std::unique_ptr<Reader>> {
+            ReaderOptions options{.kind = ReaderKind::pread,
+                                  .threads = 1,
+                                  .queue_capacity = requests,
+                                  .hook = [this](const SystemRead& call, int64_t result) {
+                                      note(call);
+                                      return disk.hook()(call, result);
+                                  }};
+            if (chunk_bytes != 0) options.chunk_bytes = chunk_bytes;
+            TRY(auto reader, make_reader(sink, std::move(options)));
             return std::make_unique<NotingReader>(std::move(reader), mutex, asked);
         };
         auto made = Pipeline::create(table, config);
@@ -83,11 +89,17 @@ struct DiskWorld {
         const std::lock_guard lock(mutex);
         return asked;
     }
+    [[nodiscard]] std::vector<uint32_t> started_so_far() {
+        const std::lock_guard lock(mutex);
+        return started;
+    }
     void note(const SystemRead& call) {
+        const std::lock_guard lock(mutex);
         for (uint32_t expert = 0; expert < table.size(); ++expert)
             for (const ExpertRun& run : table.runs(expert))
                 if (fixture.files()[run.file].get() == call.file &&
-                    run.offset / kDirectBlockBytes == call.offset / kDirectBlockBytes &&
+                    run.offset / kDirectBlockBytes <= call.offset / kDirectBlockBytes &&
+                    call.offset < run.offset + run.size_bytes &&
                     (started.empty() || started.back() != expert))
                     started.push_back(expert);
     }
@@ -174,7 +186,8 @@ TEST(Pipeline, GuessesDoNotWaitForSlotsOfOthers) {
 }
 
 // Goal: landing threads ask for short time slices, as readers do.
-// Method: a landing function that looks at its own thread.
+// Method: a landing function that looks at its own thread, for a guess: what the consumer waits for
+// it may land itself.
 TEST(Pipeline, LandingThreadsHaveShortSlices) {
     DiskWorld world;
     ThreadTreatment landing;
@@ -185,7 +198,7 @@ TEST(Pipeline, LandingThreadsHaveShortSlices) {
         return {};
     };
     world.pipeline = Pipeline::create(world.table, config).value();
-    world.request({3}, false);
+    world.request({3}, true);
     world.finish(1);
     EXPECT_EQ(landing, treatment_with_short_slices());
 }
@@ -273,6 +286,107 @@ TEST(Pipeline, ReadsInPlaceStartWhenTheirSlotIsKnown) {
     EXPECT_EQ(world.started, (std::vector<uint32_t>{4, 5, 3}));
     for (uint64_t at = 0; at < known.slot.size(); ++at)
         ASSERT_EQ(known.slot[at], expert_byte({0, 3}, at));
+}
+
+// Goal: a guess gives the drive up between two chunks when somebody waits for another expert, and
+// not when it is the one that is waited for.
+// Method: chunks of one block; the disk hangs in the first one of a guess.
+TEST(Pipeline, AGuessStopsForDemand) {
+    for (const bool promoted : {false, true}) {
+        DiskWorld world(/*in_place=*/true, kDirectBlockBytes);
+        world.block();
+        world.request({0}, true);
+        world.wait_until_blocked();
+        if (promoted) world.pipeline->promote(0);
+        world.request({8}, false);
+        world.disk.clear();
+        world.finish(2);
+        EXPECT_EQ(world.started,
+                  promoted ? (std::vector<uint32_t>{0, 8}) : (std::vector<uint32_t>{0, 8, 0}));
+    }
+}
+
+// Goal: what is left of a guess that nobody wants any more is not read; a failure of nobody's.
+// Method: cancelled with a chunk in flight, and while a demand read holds the disk; the expert is
+// read whole when it is wanted again.
+TEST(Pipeline, AStaleGuessIsBrokenOff) {
+    for (const bool in_flight : {true, false}) {
+        DiskWorld world(/*in_place=*/true, kDirectBlockBytes);
+        const ExpertRun& other = world.table.runs(8)[0];
+        world.disk.add({.kind = in_flight ? ReadFault::Kind::blocked : ReadFault::Kind::delay,
+                        .times = 1,
+                        .pause = milliseconds(30)});
+        world.disk.add({.kind = ReadFault::Kind::blocked,
+                        .file = world.fixture.files()[other.file].get(),
+                        .begin = other.offset,
+                        .end = other.offset + 1});
+        world.request({0}, true);
+        world.wait_until_blocked();
+        if (!in_flight) {
+            world.request({8}, false);
+            while (world.started_so_far().back() != 8) std::this_thread::yield();
+        }
+        std::vector<uint32_t> dropped;
+        world.pipeline->cancel_speculative(dropped);
+        EXPECT_EQ(dropped.size(), in_flight ? 0U : 1U);
+        world.disk.clear();
+        if (in_flight) {
+            std::vector<Pipeline::Completion> done;
+            while (done.empty()) {
+                ASSERT_TRUE(world.pipeline->wait(nullptr));
+                world.pipeline->drain(done);
+            }
+            ASSERT_FALSE(done[0].status);
+            EXPECT_EQ(done[0].status.error().kind, ErrorKind::cancelled);
+            EXPECT_TRUE(done[0].parked);
+            world.pipeline->give_up(0);
+        } else {
+            world.finish(1);
+        }
+        EXPECT_EQ(world.pipeline->storage().state, StorageState::ok);
+        const uint64_t calls = world.disk.calls();
+        world.request({0}, false);
+        world.finish(1);
+        EXPECT_EQ(world.disk.calls() - calls, 7U) << "27,000 bytes in blocks of 4,096";
+    }
+}
+
+// Goal: bytes in place are looked at while the rest is under way, each once and in order.
+// Method: the disk hangs in the fourth of seven chunks; a check that notes how far it has come.
+TEST(Pipeline, ChecksWhatHasArrived) {
+    struct Noting final : ArrivalCheck {
+        Noting(std::atomic<uint64_t>& noted, const FixtureShape& shape)
+            : noted_(noted), content_(shape) {}
+        void begin(ExpertId id) override {
+            noted_ = 0;
+            content_.begin(id);
+        }
+        void take(std::span<const std::byte> bytes) override {
+            content_.take(bytes);
+            noted_ += bytes.size();
+        }
+        Status finish() override { return content_.finish(); }
+        std::atomic<uint64_t>& noted_;
+        ContentCheck content_;
+    };
+    DiskWorld world(/*in_place=*/true, kDirectBlockBytes);
+    std::atomic<uint64_t> noted{0};
+    StoreConfig config = world.config;
+    config.make_arrival_check = [&noted] {
+        return std::make_unique<Noting>(noted, FixtureShape{.extent_bytes = 9000});
+    };
+    world.pipeline = Pipeline::create(world.table, config).value();
+    const ExpertRun& run = world.table.runs(3)[0];
+    world.disk.add({.kind = ReadFault::Kind::blocked,
+                    .begin = run.offset + 3 * kDirectBlockBytes,
+                    .end = run.offset + 4 * kDirectBlockBytes});
+    world.request({3}, true);
+    while (noted < 3 * kDirectBlockBytes) std::this_thread::yield();
+    EXPECT_EQ(noted, 3 * kDirectBlockBytes);
+    EXPECT_FALSE(world.pipeline->has_completions());
+    world.disk.clear();
+    world.finish(1);
+    EXPECT_EQ(noted, 27000U);
 }
 
 }  // namespace colibri

@@ -174,7 +174,8 @@ TEST(StorageFaults, Matrix) {
                                                 .experts = 8,
                                                 .slots = 4,
                                                 .in_place = in_place,
-                                                .mirrors = mirrors},
+                                                .mirrors = mirrors,
+                                                .check_arrivals = in_place},
                                       .policy = policy});
                         ReadFault fault{.kind = kind};
                         if (!lasts(kind)) fault.times = 8;

@@ -39,7 +39,44 @@ struct FixtureShape {
     uint32_t ring_slots = 2;
     bool in_place = false;  // one extent of three times extent_bytes, to be read into the slot
     uint32_t mirrors = 0;   // copies of every file
+    bool check_arrivals = false;  // of experts in place, instead of landing them
 };
+
+// Compares an expert with what it should be, byte by byte as they come.
+class ContentCheck final : public ArrivalCheck {
+public:
+    explicit ContentCheck(const FixtureShape& shape) : shape_(shape) {}
+    void begin(ExpertId id) override {
+        id_ = id;
+        at_ = 0;
+        right_ = true;
+    }
+    void take(std::span<const std::byte> bytes) override {
+        for (const std::byte byte : bytes) right_ &= byte == expert_byte(id_, at_++);
+    }
+    [[nodiscard]] Status finish() override {
+        const uint64_t expected =
+            3 * uint64_t(shape_.extent_bytes) + 3 * uint64_t(id_.index % shape_.classes);
+        if (at_ != expected)
+            return fail(ErrorKind::invalid_input,
+                        "checked " + std::to_string(at_) + " bytes of " + std::to_string(expected));
+        if (!right_) return fail(ErrorKind::corrupt, "checksum of gate differs");
+        return {};
+    }
+
+private:
+    const FixtureShape shape_;
+    ExpertId id_;
+    uint64_t at_ = 0;
+    bool right_ = true;
+};
+
+// How experts come into slots: through staging, or in place and looked at afterwards or on arrival.
+struct LandingWay {
+    bool in_place = false;
+    bool check_arrivals = false;
+};
+inline constexpr LandingWay kLandingWays[] = {{false, false}, {true, false}, {true, true}};
 
 // Experts lie in the files as three extents each, with gaps, in an order that is not theirs.
 class StoreFixture {
@@ -87,6 +124,10 @@ public:
                 return fail(ErrorKind::corrupt, "the expert is smaller than its slot");
             return {};
         };
+        if (shape_.in_place && shape_.check_arrivals)
+            config.make_arrival_check = [shape = shape_] {
+                return std::make_unique<ContentCheck>(shape);
+            };
         return config;
     }
 
