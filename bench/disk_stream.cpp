@@ -104,6 +104,21 @@ Result<Routes> recorded_routes(const std::string& path, uint32_t count) {
     return routes;
 }
 
+// What a container's expert costs: one pass of the checksum, as its bytes come in.
+class OnePass final : public ArrivalCheck {
+public:
+    void begin(ExpertId) override { stream_.reset(); }
+    void take(std::span<const std::byte> bytes) override { stream_.update(bytes); }
+    Status finish() override {
+        if (stream_.digest() == Digest128{})
+            return fail(ErrorKind::corrupt, "the checksum is zero");
+        return {};
+    }
+
+private:
+    Xxh3Stream stream_;
+};
+
 StoreConfig store_config(const std::shared_ptr<const File>& file, const Routes& routes,
                          uint64_t expert_bytes, uint32_t slots, ReaderOptions reader) {
     StoreConfig config;
@@ -120,13 +135,9 @@ StoreConfig store_config(const std::shared_ptr<const File>& file, const Routes& 
     const auto ring = uint32_t(std::clamp<uint64_t>(32 * kMiB / expert_bytes, 4, 16));
     config.classes = {{.slot_bytes = expert_bytes, .slots = slots, .ring_slots = ring}};
     config.reader = std::move(reader);
-    // What landing a container's expert costs: one pass of the checksum.
-    config.landing = [](ExpertId, std::span<const std::span<const std::byte>> raw,
-                        std::span<std::byte>) -> Status {
-        if (xxh3_128(raw[0]) == Digest128{})
-            return fail(ErrorKind::corrupt, "the checksum is zero");
-        return {};
-    };
+    config.landing = [](ExpertId, std::span<const std::span<const std::byte>>,
+                        std::span<std::byte>) -> Status { return {}; };
+    config.make_arrival_check = [] { return std::make_unique<OnePass>(); };
     return config;
 }
 
