@@ -19,7 +19,7 @@ namespace colibri {
 class ThreadPool {
 public:
     // The parts per member into which `split` cuts: more of them balance better, and each costs a
-    // claim, about 0.1 us when two cores want one at the same time.
+    // claim.
     static constexpr uint32_t kPartsPerMember = 4;
 
     explicit ThreadPool(uint32_t thread_count);

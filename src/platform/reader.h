@@ -43,8 +43,8 @@ struct ReadRequest {
 class ReadSink {
 public:
     // Errors: io (file, offset, errno text), corrupt when the file ends inside a range, cancelled
-    // when it was abandoned. `retries`
-    // counts the attempts that were repeated, successful in the end or not.
+    // when it was abandoned. `retries` counts the attempts that were repeated, successful in the
+    // end or not.
     virtual void read_done(uint64_t tag, Status status, uint32_t retries) = 0;
     // Before that, of a request with one range: its first `bytes` bytes have come. May be late,
     // even later than read_done.
@@ -55,10 +55,9 @@ protected:
 };
 
 // Thread-safe. First in, first out: requests are started in the order of submission, those in the
-// background apart. Large ranges
-// are cut into chunks, and the bytes in flight are bounded: a flooded device finishes everything
-// last. The destructor drops what was not started (no call to the sink) and waits for the rest
-// (with its call).
+// background apart. Large ranges are cut into chunks, and the bytes in flight are bounded: a
+// flooded device finishes everything last. The destructor drops what was not started (no call to
+// the sink) and waits for the rest (with its call).
 //
 // Short reads are continued, EINTR is retried, EAGAIN for at most a second, EIO once for each
 // chunk. Direct reads that are refused are repeated through the page cache, whose pages are dropped

@@ -396,8 +396,8 @@ TEST_P(ReaderConformance, IsFirstInFirstOutBoundedAndCancellable) {
 }
 
 // Goal: a request in the background gets the drive when no other wants it, unless somebody waits
-// for it after all; what is left of one that nobody wants is not read. Method: one chunk in flight
-// at a time, the first one slow; then a request that is waited for.
+// for it after all; what is left of one that nobody wants is not read.
+// Method: one chunk in flight at a time, the first one slow; then a request that is waited for.
 TEST_P(ReaderConformance, BackgroundReadsYield) {
     const Fixture fixture;
     enum class After : uint8_t { nothing, promoted, abandoned };
