@@ -50,7 +50,8 @@ Status run_gemv(Options options) {
     const TileShape shape{format, outputs, columns};
     TRY(const MatrixSet set, make_matrix_set(shape, size_bytes));
     Activations activations(shape, row_count);
-    ThreadPool pool(threads);
+    TRY(const auto team, ThreadPool::create(threads));
+    ThreadPool& pool = *team;
     const std::span<const std::byte> bytes(set.buffer.data(), set.weight_bytes());
     const ReadLoop loop = fastest_read_loop(pool, bytes);
     uint64_t next = 0;

@@ -87,7 +87,8 @@ Status run_matmul(Options options) {
     const TileShape shape{format, outputs, columns};
     TRY(const MatrixSet set, make_matrix_set(shape, 1));
     Activations activations(shape, row_count);
-    ThreadPool pool(threads);
+    TRY(const auto team, ThreadPool::create(threads));
+    ThreadPool& pool = *team;
     const double operations = 2.0 * row_count * outputs * columns;
     const PairSummary summary = run_pairs(
         settings, [&](double seconds) { return fma_peak(pool, table->isa, seconds) / 1e9; },

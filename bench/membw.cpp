@@ -157,7 +157,8 @@ Status run_membw(Options options) {
     TRY_STATUS(options.unknown());
     TRY(const AlignedBuffer buffer, AlignedBuffer::allocate(size_bytes));
     std::memset(buffer.data(), 0x11, size_bytes);
-    ThreadPool pool(threads);
+    TRY(const auto team, ThreadPool::create(threads));
+    ThreadPool& pool = *team;
     for (const ReadLoop& loop : read_loops())
         JsonLine("membw-loop")
             .add("loop", loop.name)

@@ -161,7 +161,8 @@ Status run_resident_decode(Options options) {
     const StoreCounters before = model->store_counters();
     Decoder decoder{*model, std::move(start)};
     const uint64_t bytes = weight_bytes_per_token(*model, shape);
-    ThreadPool pool(threads);
+    TRY(const auto team, ThreadPool::create(threads));
+    ThreadPool& pool = *team;
     TRY(const AlignedBuffer buffer, AlignedBuffer::allocate(kGiB));
     std::fill_n(buffer.as<uint8_t>(), buffer.size_bytes(), uint8_t(1));
     const ReadLoop loop = fastest_read_loop(pool, buffer.bytes());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "base/units.h"
 
 namespace colibri {
@@ -23,10 +24,11 @@ inline void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(uint32_t thread_count) : thread_count_(std::max(1U, thread_count)) {
-    members_.reserve(thread_count_ - 1);
-    for (uint32_t member = 1; member < thread_count_; ++member)
-        members_.emplace_back([this] { member_loop(); });
+Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t thread_count) {
+    std::unique_ptr<ThreadPool> pool(new ThreadPool(std::max(1U, thread_count)));
+    TRY_STATUS(start_threads(pool->members_, pool->thread_count_ - 1, "compute thread",
+                             [team = pool.get()] { team->member_loop(); }));
+    return pool;
 }
 
 ThreadPool::~ThreadPool() {

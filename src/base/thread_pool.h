@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "base/function_ref.h"
 
 namespace colibri {
@@ -22,7 +23,8 @@ public:
     // claim.
     static constexpr uint32_t kPartsPerMember = 4;
 
-    explicit ThreadPool(uint32_t thread_count);
+    // 0 threads count as 1. Errors: out_of_budget where the system refuses a thread.
+    [[nodiscard]] static Result<std::unique_ptr<ThreadPool>> create(uint32_t thread_count);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
@@ -41,6 +43,7 @@ public:
 private:
     using Work = FunctionRef<void(uint32_t, uint32_t)>;
 
+    explicit ThreadPool(uint32_t thread_count) : thread_count_(thread_count) {}
     void run_parts(uint32_t parts, const Work& work);
     void member_loop();
     void work_off();

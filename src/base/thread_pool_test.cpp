@@ -18,7 +18,9 @@ namespace {
 // too.
 TEST(ThreadPool, RunsEveryMemberOnce) {
     for (uint32_t threads = 1; threads <= 5; ++threads) {
-        ThreadPool pool(threads);
+        const auto team = ThreadPool::create(threads);
+        ASSERT_TRUE(team);
+        ThreadPool& pool = **team;
         ASSERT_EQ(pool.thread_count(), threads);
         std::vector<uint64_t> runs(threads, 0);
         for (int region = 0; region < 60; ++region) {
@@ -36,7 +38,9 @@ TEST(ThreadPool, RunsEveryMemberOnce) {
 // Method: all counts up to 70 with several grains and teams; parts are collected and laid together.
 TEST(ThreadPool, SplitCoversEverythingOnce) {
     for (const uint32_t threads : {1U, 2U, 3U, 4U}) {
-        ThreadPool pool(threads);
+        const auto team = ThreadPool::create(threads);
+        ASSERT_TRUE(team);
+        ThreadPool& pool = **team;
         for (const uint32_t grain : {1U, 4U, 16U}) {
             for (uint32_t count = 0; count <= 70; ++count) {
                 std::mutex mutex;
@@ -62,7 +66,9 @@ TEST(ThreadPool, SplitCoversEverythingOnce) {
 // Goal: what one region wrote is visible to the next, whichever member reads it.
 // Method: a running sum handed around between members.
 TEST(ThreadPool, RegionsSeeEachOthersWrites) {
-    ThreadPool pool(3);
+    const auto team = ThreadPool::create(3);
+    ASSERT_TRUE(team);
+    ThreadPool& pool = **team;
     std::vector<uint64_t> cells(3, 1);
     for (int region = 0; region < 200; ++region) {
         std::vector<uint64_t> sums(3);
@@ -83,7 +89,9 @@ TEST(ThreadPool, RegionsSeeEachOthersWrites) {
 // times the time allowed.
 TEST(ThreadPool, LateMembersHoldNothingUp) {
     const uint32_t members = std::clamp(3 * std::thread::hardware_concurrency(), 3U, 48U);
-    ThreadPool pool(members);
+    const auto team = ThreadPool::create(members);
+    ASSERT_TRUE(team);
+    ThreadPool& pool = **team;
     std::vector<uint32_t> cells(members * ThreadPool::kPartsPerMember);
     const auto start = std::chrono::steady_clock::now();
     for (uint32_t region = 1; region <= 20000; ++region) {

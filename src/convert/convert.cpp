@@ -287,7 +287,8 @@ Status Job::write_units(ContainerWriter& writer, const std::vector<uint32_t>& un
     const Producer producer(*source_, plan_, options_.search,
                             calibration_ ? &*calibration_ : nullptr);
     const uint32_t threads = options_.threads != 0 ? options_.threads : usable_cores();
-    Workshop workshop(*source_, plan_, producer, units, threads, options_.window_bytes);
+    Workshop workshop(*source_, plan_, producer, units, options_.window_bytes);
+    TRY_STATUS(workshop.start(threads));
     uint64_t total = 0;
     for (const uint32_t i : units) total += plan_.units[i].in_bytes + plan_.units[i].out_bytes;
     uint64_t done = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "platform/output_file.h"
 
 namespace colibri {
@@ -15,14 +16,16 @@ constexpr uint64_t kReadAheadBytes = 64 << 20;
 }  // namespace
 
 Workshop::Workshop(const Checkpoint& checkpoint, const ConvertPlan& plan, const Producer& producer,
-                   std::vector<uint32_t> units, uint32_t threads, uint64_t window_bytes)
+                   std::vector<uint32_t> units, uint64_t window_bytes)
     : checkpoint_(checkpoint),
       plan_(plan),
       producer_(producer),
       units_(std::move(units)),
       window_bytes_(window_bytes),
-      results_(units_.size()) {
-    for (uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { worker(); });
+      results_(units_.size()) {}
+
+Status Workshop::start(uint32_t threads) {
+    return start_threads(threads_, threads, "conversion thread", [this] { worker(); });
 }
 
 Workshop::~Workshop() {

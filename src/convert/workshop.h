@@ -13,17 +13,19 @@
 
 namespace colibri {
 
-// One thread takes, `threads` threads produce. What was claimed and not taken back by done() stays
+// One thread takes, a team produces. What was claimed and not taken back by done() stays
 // within the window, or is a single unit.
 class Workshop {
 public:
     // `units`: indices into plan.units, in the order in which they are wanted. All must outlive it.
     Workshop(const Checkpoint& checkpoint, const ConvertPlan& plan, const Producer& producer,
-             std::vector<uint32_t> units, uint32_t threads, uint64_t window_bytes);
+             std::vector<uint32_t> units, uint64_t window_bytes);
     ~Workshop();
     Workshop(const Workshop&) = delete;
     Workshop& operator=(const Workshop&) = delete;
 
+    // Once, before the first take(). Errors: out_of_budget where the system refuses a thread.
+    [[nodiscard]] Status start(uint32_t threads);
     // The next unit's result, waiting for it. Call once for each unit.
     [[nodiscard]] Result<Produced> take();
     // The result last taken is no longer in memory.

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "base/units.h"
 #include "platform/read_loop.h"
 
@@ -241,13 +242,10 @@ Result<ReadSpeed> measure_raw(std::span<const std::shared_ptr<const File>> files
             tally.add(now_us() - begin_us);
         }
     };
-    try {
-        std::vector<std::jthread> threads;
-        for (uint32_t i = 0; i < depth; ++i) threads.emplace_back([&, i] { work(i); });
-    } catch (const std::system_error& error) {
-        return fail(ErrorKind::out_of_budget,
-                    fmt::format("the system refused one of {} threads: {}", depth, error.what()));
-    }
+    std::atomic<uint32_t> readers{0};
+    std::vector<std::jthread> threads;
+    TRY_STATUS(start_threads(threads, depth, "measuring thread", [&] { work(readers++); }));
+    threads.clear();
     return tally.result();
 }
 

@@ -20,11 +20,11 @@ constexpr uint64_t kMemoryMeasure_us = 200'000;
 Result<double> measure_memory_speed(uint32_t threads) {
     TRY(const AlignedBuffer buffer, AlignedBuffer::allocate(kMemoryBytes));
     std::memset(buffer.data(), 1, kMemoryBytes);
-    ThreadPool pool(threads);
+    TRY(const auto pool, ThreadPool::create(threads));
     std::atomic<uint64_t> sink{0};
     std::atomic<uint64_t> done{0};
     const uint64_t begin_us = now_us();
-    pool.run([&](uint32_t member, uint32_t members) {
+    pool->run([&](uint32_t member, uint32_t members) {
         const uint64_t words = kMemoryBytes / sizeof(uint64_t) / members;
         const uint64_t* mine = buffer.as<uint64_t>() + member * words;
         while (now_us() - begin_us < kMemoryMeasure_us) {

@@ -1,6 +1,5 @@
 #include "platform/pread_reader.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,11 +7,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/threads.h"
 #include "platform/request_queue.h"
 #include "platform/scheduling.h"
 
@@ -34,14 +33,7 @@ public:
         : sink_(sink), hook_(options.hook), queue_(pread_limits(options)) {}
 
     Status start(uint32_t threads) {
-        try {
-            while (threads_.size() < threads) threads_.emplace_back([this] { work(); });
-        } catch (const std::system_error& error) {
-            return fail(ErrorKind::out_of_budget,
-                        fmt::format("the system refused reader thread {} of {}: {}",
-                                    threads_.size() + 1, threads, error.what()));
-        }
-        return {};
+        return start_threads(threads_, threads, "reader thread", [this] { work(); });
     }
 
     ~PreadReader() override {
@@ -96,14 +88,9 @@ private:
             work_came_.notify_one();
             read(*chunk);
             lock.lock();
-            RequestQueue::Progress progress;
-            auto finished = queue_.finish(chunk, progress);
+            RequestQueue::Outcome outcome = queue_.finish(chunk);
             lock.unlock();
-            if (finished) {
-                sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
-            } else if (progress.bytes > 0) {
-                sink_.read_progress(progress.tag, progress.bytes);
-            }
+            std::move(outcome).tell(sink_);
             lock.lock();
         }
         lock.unlock();

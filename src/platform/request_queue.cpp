@@ -19,7 +19,8 @@ constexpr uint64_t kBackgroundChunks = 6;
 RequestQueue::RequestQueue(const Limits& limits) : limits_(limits) {
     CHECK(limits.chunk_bytes > 0 && limits.chunk_bytes % kDirectBlockBytes == 0);
     CHECK(limits.chunks > 0);
-    for (Lane& lane : lanes_) lane.waiting.reserve(limits.requests);
+    foreground_.waiting.reserve(limits.requests);
+    background_.waiting.reserve(limits.requests);
     // Each request under way has a chunk in flight, or is one of the two being handed out.
     active_.resize(limits.chunks + 2);
     chunks_.resize(limits.chunks);
@@ -29,33 +30,34 @@ RequestQueue::RequestQueue(const Limits& limits) : limits_(limits) {
 }
 
 bool RequestQueue::push(const ReadRequest& request) {
-    if (lanes_[0].waiting.size() + lanes_[1].waiting.size() >= limits_.requests) return false;
+    if (foreground_.waiting.size() + background_.waiting.size() >= limits_.requests) return false;
     for (const ReadRange& range : request.ranges)
         CHECK(!range.roomy ||
               (reinterpret_cast<uintptr_t>(range.out.data()) - range.offset) % kDirectBlockBytes ==
                   0);
-    lanes_[request.background ? 1 : 0].waiting.push_back(request);
+    (request.background ? background_ : foreground_).waiting.push_back(request);
     return true;
 }
 
 bool RequestQueue::cancel(uint64_t tag) {
     const auto is_it = [&](const ReadRequest& r) { return r.tag == tag; };
-    return std::erase_if(lanes_[0].waiting, is_it) + std::erase_if(lanes_[1].waiting, is_it) > 0;
+    return std::erase_if(foreground_.waiting, is_it) + std::erase_if(background_.waiting, is_it) >
+           0;
 }
 
 bool RequestQueue::promote(uint64_t tag) {
-    std::vector<ReadRequest>& waiting = lanes_[1].waiting;
+    std::vector<ReadRequest>& waiting = background_.waiting;
     const auto found = std::find_if(waiting.begin(), waiting.end(),
                                     [&](const ReadRequest& r) { return r.tag == tag; });
     if (found != waiting.end()) {
-        lanes_[0].waiting.push_back(*found);
-        lanes_[0].waiting.back().background = false;
+        foreground_.waiting.push_back(*found);
+        foreground_.waiting.back().background = false;
         waiting.erase(found);
         return true;
     }
     for (uint32_t i = 0; i < active_.size(); ++i) {
         Active& active = active_[i];
-        const bool current = lanes_[1].partial && lanes_[1].current == i;
+        const bool current = background_.partial && background_.current == i;
         if (!active.request.background || active.request.tag != tag ||
             (active.chunks == 0 && !current))
             continue;
@@ -68,12 +70,11 @@ bool RequestQueue::promote(uint64_t tag) {
 
 bool RequestQueue::abandon(uint64_t tag) {
     if (cancel(tag)) return true;
-    Lane& lane = lanes_[1];
-    if (!lane.partial || active_[lane.current].request.tag != tag) return false;
-    lane.partial = false;
-    Active& active = active_[lane.current];
+    if (!background_.partial || active_[background_.current].request.tag != tag) return false;
+    background_.partial = false;
+    Active& active = active_[background_.current];
     if (active.chunks == 0) {
-        free_active_.push_back(lane.current);
+        free_active_.push_back(background_.current);
         return true;
     }
     // What a chunk in flight may still have to say is of more use.
@@ -84,7 +85,8 @@ bool RequestQueue::abandon(uint64_t tag) {
 }
 
 void RequestQueue::clear_waiting() {
-    for (Lane& lane : lanes_) lane.waiting.clear();
+    foreground_.waiting.clear();
+    background_.waiting.clear();
 }
 
 bool RequestQueue::has_room(bool background) const {
@@ -98,11 +100,10 @@ bool RequestQueue::has_room(bool background) const {
 
 // A request that has left the background half handed out goes on first.
 RequestQueue::Lane* RequestQueue::next_lane() {
-    Lane& behind = lanes_[1];
-    const bool promoted = behind.partial && !active_[behind.current].request.background;
-    if (promoted) return has_room(false) ? &behind : nullptr;
-    if (!lanes_[0].is_empty()) return has_room(false) ? lanes_ : nullptr;
-    return !behind.is_empty() && has_room(true) ? &behind : nullptr;
+    const bool promoted = background_.partial && !active_[background_.current].request.background;
+    if (promoted) return has_room(false) ? &background_ : nullptr;
+    if (!foreground_.is_empty()) return has_room(false) ? &foreground_ : nullptr;
+    return !background_.is_empty() && has_room(true) ? &background_ : nullptr;
 }
 
 void RequestQueue::start_next(Lane& lane) {
@@ -160,7 +161,7 @@ ChunkRead* RequestQueue::hand_out(Lane& lane) {
     return &chunk;
 }
 
-std::optional<RequestQueue::Finished> RequestQueue::finish(ChunkRead* chunk, Progress& progress) {
+RequestQueue::Outcome RequestQueue::finish(ChunkRead* chunk) {
     const auto index = size_t(chunk - chunks_.data());
     Piece& piece = pieces_[index];
     const uint32_t number = std::exchange(piece.active, kNone);
@@ -176,36 +177,41 @@ std::optional<RequestQueue::Finished> RequestQueue::finish(ChunkRead* chunk, Pro
     if (!active.request.background) --waited_for_;
     free_chunks_.push_back(uint32_t(index));
     --active.chunks;
-    bool is_partial = false;
-    for (Lane& lane : lanes_) {
-        if (!lane.partial || lane.current != number) continue;
-        if (active.error) lane.partial = false;  // the rest is no use
-        is_partial = lane.partial;
-    }
-    if (active.chunks > 0 || is_partial) {
-        progress = progress_of(number);
-        return std::nullopt;
-    }
+    if (active.error)  // the rest is no use
+        for (Lane* lane : {&foreground_, &background_})
+            if (lane->partial && lane->current == number) lane->partial = false;
+    if (active.chunks > 0 || is_being_handed_out(number))
+        return {.finished = std::nullopt, .progress = progress_of(number)};
     Finished finished{.tag = active.request.tag, .status = {}, .retries = active.retries};
     if (active.error) finished.status = tl::unexpected(*std::exchange(active.error, std::nullopt));
     free_active_.push_back(number);
-    return finished;
+    return {.finished = std::move(finished), .progress = std::nullopt};
+}
+
+void RequestQueue::Outcome::tell(ReadSink& sink) && {
+    if (finished) sink.read_done(finished->tag, std::move(finished->status), finished->retries);
+    if (progress) sink.read_progress(progress->tag, progress->bytes);
+}
+
+bool RequestQueue::is_being_handed_out(uint32_t number) const {
+    return (foreground_.partial && foreground_.current == number) ||
+           (background_.partial && background_.current == number);
 }
 
 // Up to the first chunk that is in flight or was not handed out.
-RequestQueue::Progress RequestQueue::progress_of(uint32_t number) {
+std::optional<RequestQueue::Progress> RequestQueue::progress_of(uint32_t number) {
     Active& active = active_[number];
-    if (active.request.ranges.size() != 1 || active.error) return {};
+    if (active.request.ranges.size() != 1 || active.error) return std::nullopt;
     const ReadRange& range = active.request.ranges.front();
     uint64_t end = range.offset + range.out.size();
-    for (const Lane& lane : lanes_)
-        if (lane.partial && lane.current == number) end = std::min(end, lane.range_at);
+    for (const Lane* lane : {&foreground_, &background_})
+        if (lane->partial && lane->current == number) end = std::min(end, lane->range_at);
     for (const Piece& piece : pieces_)
         if (piece.active == number) end = std::min(end, piece.begin);
     const uint64_t bytes = end - range.offset;
-    if (bytes <= active.arrived) return {};
+    if (bytes <= active.arrived) return std::nullopt;
     active.arrived = bytes;
-    return {.tag = active.request.tag, .bytes = bytes};
+    return Progress{.tag = active.request.tag, .bytes = bytes};
 }
 
 uint64_t RequestQueue::memory_bytes(const Limits& limits) {

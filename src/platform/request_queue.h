@@ -48,12 +48,17 @@ public:
         uint64_t tag = 0;
         uint64_t bytes = 0;  // from the beginning of the range
     };
-    // A chunk is done or has failed. Returns its request if that was the last of it; otherwise
-    // `progress` gets what there is more of it now (0 bytes: nothing).
-    [[nodiscard]] std::optional<Finished> finish(ChunkRead* chunk, Progress& progress);
+    // One of the two, or neither.
+    struct Outcome {
+        std::optional<Finished> finished;  // the chunk was the last of its request
+        std::optional<Progress> progress;  // there is more of its request now
+        void tell(ReadSink& sink) &&;
+    };
+    // A chunk is done or has failed.
+    [[nodiscard]] Outcome finish(ChunkRead* chunk);
 
     [[nodiscard]] bool is_idle() const {
-        return lanes_[0].is_empty() && lanes_[1].is_empty() && in_flight_ == 0;
+        return foreground_.is_empty() && background_.is_empty() && in_flight_ == 0;
     }
     [[nodiscard]] static uint64_t memory_bytes(const Limits& limits);
 
@@ -92,10 +97,12 @@ private:
     [[nodiscard]] ChunkRead* hand_out(Lane& lane);
     void start_next(Lane& lane);
     void skip_read_ranges(Lane& lane);
-    [[nodiscard]] Progress progress_of(uint32_t number);
+    [[nodiscard]] bool is_being_handed_out(uint32_t number) const;
+    [[nodiscard]] std::optional<Progress> progress_of(uint32_t number);
 
     const Limits limits_;
-    Lane lanes_[2];  // of the background the second
+    Lane foreground_;
+    Lane background_;
     std::vector<Active> active_;
     std::vector<uint32_t> free_active_;
     std::vector<ChunkRead> chunks_;

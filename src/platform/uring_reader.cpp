@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "platform/request_queue.h"
 #include "platform/scheduling.h"
 #include "platform/uring.h"
@@ -44,13 +45,7 @@ public:
           queue_(uring_limits(options)) {}
 
     Status start() {
-        try {
-            thread_ = std::jthread([this] { work(); });
-        } catch (const std::system_error& error) {
-            return fail(ErrorKind::out_of_budget,
-                        fmt::format("the system refused the reader's thread: {}", error.what()));
-        }
-        return {};
+        return start_threads(thread_, 1, "reader thread", [this] { work(); });
     }
 
     ~UringReader() override {
@@ -60,7 +55,7 @@ public:
             queue_.clear_waiting();
         }
         wake();
-        if (thread_.joinable()) thread_.join();
+        thread_.clear();
         (void)::close(wake_);
     }
 
@@ -158,14 +153,9 @@ private:
     void finish(ChunkRead* chunk) {
         std::unique_lock lock(mutex_);
         sleeps_ = false;  // what the sink submits now needs no wake
-        RequestQueue::Progress progress;
-        auto finished = queue_.finish(chunk, progress);
+        RequestQueue::Outcome outcome = queue_.finish(chunk);
         lock.unlock();
-        if (finished) {
-            sink_.read_done(finished->tag, std::move(finished->status), finished->retries);
-        } else if (progress.bytes > 0) {
-            sink_.read_progress(progress.tag, progress.bytes);
-        }
+        std::move(outcome).tell(sink_);
     }
 
     ReadSink& sink_;
@@ -181,7 +171,7 @@ private:
     RequestQueue queue_;
     bool sleeps_ = false;
     bool stop_ = false;
-    std::jthread thread_;
+    std::vector<std::jthread> thread_;  // one
 };
 
 }  // namespace

@@ -408,7 +408,7 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     auto impl = std::make_unique<Impl>();
     impl->options = options;
     impl->kernels = options.kernels != nullptr ? options.kernels : &best_kernels();
-    impl->pool = std::make_unique<ThreadPool>(o.threads);
+    TRY(impl->pool, ThreadPool::create(o.threads));
     impl->threads_max = o.threads;
     impl->plan = std::move(o.planned.plan);
     impl->indexers_present = o.sizes.indexers_present;

@@ -46,7 +46,9 @@ Status Model::retune(const Tunables& tunables) {
         reader_options(tunables.reader, tunables.in_flight_bytes, tunables.chunk_bytes));
     reader.hook = impl.options.read_hook;
     TRY_STATUS(impl.store->use_reader(reader));
-    if (threads != impl.pool->thread_count()) impl.pool = std::make_unique<ThreadPool>(threads);
+    if (threads != impl.pool->thread_count()) {
+        TRY(impl.pool, ThreadPool::create(threads));
+    }
     impl.prefetch.change(tunables.prefetch);
     return {};
 }

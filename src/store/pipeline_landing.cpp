@@ -3,24 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "platform/scheduling.h"
 #include "store/pipeline.h"
 
 namespace colibri {
 
 Status Pipeline::start_workers(uint32_t count) {
-    try {
-        while (workers_.size() < count) workers_.emplace_back([this] { landing_worker(); });
-    } catch (const std::system_error& error) {
-        return fail(ErrorKind::out_of_budget,
-                    fmt::format("the system refused landing thread {} of {}: {}",
-                                workers_.size() + 1, count, error.what()));
-    }
-    return {};
+    return start_threads(workers_, count, "landing thread", [this] { landing_worker(); });
 }
 
 void Pipeline::landing_worker() {

@@ -217,7 +217,8 @@ protected:
     // The block over all rows in slices.
     std::vector<float> outputs(uint32_t slice, uint32_t threads) {
         const Kernels* kernels = kernels_for(std::get<1>(GetParam()));
-        ThreadPool pool(threads);
+        const auto team = ThreadPool::create(threads).value();
+        ThreadPool& pool = *team;
         const RopeTable rope({.theta = spec_.rope.theta, .dims = spec_.rope.dims});
         const LatentBlock block{.spec = spec_,
                                 .weights = weights_.bound,
