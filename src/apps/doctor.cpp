@@ -83,7 +83,7 @@ void check_limits(uint64_t files, Findings& report) {
                         .severity = Severity::error,
                         .summary = found,
                         .reason = "opening the model will fail",
-                        .remedy = fmt::format("raise the limit: ulimit -n {}", needed)});
+                        .remedy = fmt::format("raise the limit: ulimit -Hn {}", needed)});
         else
             report.ok("machine.open_files", found);
     }

@@ -70,8 +70,9 @@ MemorySignals::~MemorySignals() {
     memory_requests = nullptr;
 }
 
-void ignore_broken_pipes() {
+void ignore_write_signals() {
     set_handler(SIGPIPE, SIG_IGN);
+    set_handler(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace colibri

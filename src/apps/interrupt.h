@@ -30,7 +30,7 @@ public:
     MemorySignals& operator=(const MemorySignals&) = delete;
 };
 
-// From now on a closed pipe shows as a failed write.
-void ignore_broken_pipes();
+// From now on a closed pipe and a file at its size limit show as a failed write.
+void ignore_write_signals();
 
 }  // namespace colibri

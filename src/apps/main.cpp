@@ -1,6 +1,7 @@
 // coli: everything that colibri does, as one program.
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -110,12 +111,21 @@ int start(const std::vector<std::string>& arguments, const Console& console) {
     return dispatch(*invocation, console);
 }
 
+// A model of many shards, each open twice, and its mirrors need more than the usual 1024.
+void raise_open_files() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 }  // namespace colibri
 
 int main(int count, char** words) {
     using namespace colibri;
-    ignore_broken_pipes();
+    ignore_write_signals();
+    raise_open_files();
     const bool color = wants_color();
     Stream out(STDOUT_FILENO, color), err(STDERR_FILENO, color);
     const Console console{.out = out, .err = err};

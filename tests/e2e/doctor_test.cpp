@@ -195,7 +195,7 @@ TEST(FullStateDirectory, CostsOneLine) {
               0);
     const std::string before = read_bytes(state + "/usage");
     const std::string script =
-        "trap '' XFSZ; ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
+        "ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
         "--max-tokens 5 --state-dir \"$2\"";
     Program chat({"-c", script, COLIBRI_PROGRAM, nano(), state}, {{"COLI_USAGE", "true"}}, "",
                  "/bin/sh");
@@ -208,6 +208,22 @@ TEST(FullStateDirectory, CostsOneLine) {
         << talk.err;
     EXPECT_EQ(read_bytes(state + "/usage"), before);
     EXPECT_EQ(std::distance(fs::directory_iterator(state), fs::directory_iterator()), 1);
+}
+
+// Goal: a low soft limit on open files stops nobody, and doctor names a hard one that does.
+// Method: limits of 8 files set by a shell; an answer of nano, and doctor's report of it.
+TEST(OpenFiles, OnlyTheHardLimitCounts) {
+    const auto limited = [&](const std::string& limit, const std::string& words) {
+        return Program({"-c", "ulimit " + limit + " 8; exec \"$0\" " + words, COLIBRI_PROGRAM}, {},
+                       "", "/bin/sh")
+            .finish();
+    };
+    const std::string model = " --model " + nano();
+    const Outcome soft = limited("-Sn", "run --greedy --max-tokens 2" + model + " Hello.");
+    EXPECT_EQ(soft.exit_code, 0) << soft.err;
+    const Outcome hard = limited("-n", "doctor --json" + model);
+    EXPECT_EQ(hard.exit_code, 1) << hard.err;
+    expect_finding(Json::parse(hard.out), "machine.open_files", "error", "8 files may be open");
 }
 
 // Goal: every kind of broken model that people report has a finding that names the file, with a
