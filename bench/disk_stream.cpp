@@ -120,7 +120,8 @@ private:
 };
 
 StoreConfig store_config(const std::shared_ptr<const File>& file, const Routes& routes,
-                         uint64_t expert_bytes, uint32_t slots, ReaderOptions reader) {
+                         uint64_t expert_bytes, uint32_t slots, uint32_t ring_slots,
+                         ReaderOptions reader) {
     StoreConfig config;
     config.files = {file};
     for (uint32_t layer = 0; layer < routes.layers; ++layer)
@@ -132,8 +133,7 @@ StoreConfig store_config(const std::shared_ptr<const File>& file, const Routes& 
                               .size_bytes = expert_bytes}},
                  .slot_class = 0,
                  .in_place = true});
-    const auto ring = uint32_t(std::clamp<uint64_t>(32 * kMiB / expert_bytes, 4, 16));
-    config.classes = {{.slot_bytes = expert_bytes, .slots = slots, .ring_slots = ring}};
+    config.classes = {{.slot_bytes = expert_bytes, .slots = slots, .ring_slots = ring_slots}};
     config.reader = std::move(reader);
     config.landing = [](ExpertId, std::span<const std::span<const std::byte>>,
                         std::span<std::byte>) -> Status { return {}; };
@@ -268,8 +268,12 @@ Status run_disk_stream(Options options) {
     }
     const uint32_t experts = routes.layers * routes.experts;
     const uint32_t slots = setup.scan ? 2 : experts * setup.slots_percent / 100;
-    TRY(const auto store,
-        ExpertStore::create(store_config(file, routes, setup.expert_bytes, slots, setup.reader)));
+    // What a plan gives: the most for a scan, which has few slots here but not in a model.
+    const uint64_t share =
+        setup.scan ? 16 : std::max(32 * kMiB / setup.expert_bytes, slots / uint64_t(16));
+    const auto ring = uint32_t(std::clamp<uint64_t>(share, 4, 16));
+    TRY(const auto store, ExpertStore::create(store_config(file, routes, setup.expert_bytes, slots,
+                                                           ring, setup.reader)));
     Streamer streamer{.store = *store, .routes = routes};
     const StreamKind kind = setup.scan ? StreamKind::scan : StreamKind::decode;
     TRY(const std::vector<uint64_t> places, streamer.places(kind, setup.expert_bytes));

@@ -62,6 +62,10 @@ Result<StreamSetup> read_stream_options(Options& options) {
     return setup;
 }
 
+std::string_view prefetch_name(PrefetchMode mode) {
+    return mode == PrefetchMode::on ? "on" : mode == PrefetchMode::off ? "off" : "auto";
+}
+
 ModelOptions model_options(const StreamSetup& setup) {
     return {.directory = setup.directory,
             .ram_budget_bytes = setup.ram_bytes,
@@ -341,15 +345,12 @@ Status run_overlap(Options options) {
     const uint64_t steps_of_pairs = streamed.steps() - first_step;
     const double hits = double(last.hits - first.hits);
     const auto per_token = [&](uint64_t count) { return double(count) / double(steps_of_pairs); };
-    const std::string prefetch = setup.prefetch == PrefetchMode::on    ? "on"
-                                 : setup.prefetch == PrefetchMode::off ? "off"
-                                                                       : "auto";
     JsonLine line("overlap");
     describe(line, setup, *bounds.streamed);
     line.add("turn_seconds", turn_seconds)
         .add("hit_rate", hits / (hits + double(last.misses - first.misses)))
         .add("wait_s", double(last.wait_us - first.wait_us) / 1e6 / double(steps_of_pairs))
-        .add("prefetch", std::string_view(prefetch))
+        .add("prefetch", prefetch_name(setup.prefetch))
         .add("useful_guesses_per_token", per_token(last.useful_guesses - first.useful_guesses))
         .add("wasted_guesses_per_token", per_token(last.wasted_guesses - first.wasted_guesses))
         .add("misses_per_token", per_token(last.misses - first.misses))
@@ -366,6 +367,7 @@ Status run_streamed_prefill(Options options) {
     TRY(Bounds bounds, open_both(setup));
     TRY(DriveProbe drive, DriveProbe::create(setup, bounds.streamed->plan(), true));
     uint64_t reads_most = 0;
+    std::vector<double> wait_s;
     for (uint32_t pair = 0; pair < setup.pairs.pairs + 1; ++pair) {
         const auto tokens = prompt_tokens(*bounds.streamed, setup.rows, pair);
         const double speed = drive.rate(setup.pairs.seconds);
@@ -376,6 +378,7 @@ Status run_streamed_prefill(Options options) {
         const StoreCounters after = bounds.streamed->store_counters();
         if (pair == 0) continue;  // fills the slots
         reads_most = std::max(reads_most, after.reads - before.reads);
+        wait_s.push_back(double(after.wait_us - before.wait_us) / 1e6);
         bounds.add(speed, double(after.read_bytes - before.read_bytes) / speed, cpu_s, time_s);
     }
     JsonLine line("prefill");
@@ -383,7 +386,9 @@ Status run_streamed_prefill(Options options) {
     line.add("rows", uint64_t(setup.rows))
         .add("slice_rows", uint64_t(bounds.streamed->plan().slice_rows))
         .add("reads_of_a_prompt", reads_most)
-        .add("read_more_than_once", reads_most > bounds.streamed->plan().expert_count);
+        .add("read_more_than_once", reads_most > bounds.streamed->plan().expert_count)
+        .add("prefetch", prefetch_name(setup.prefetch))
+        .add("wait_s", quantile(wait_s, 0.5));
     bounds.describe_bounds(line);
     add_pairs(line, bounds.times());
     line.add_machine().print();

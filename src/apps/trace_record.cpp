@@ -47,11 +47,10 @@ public:
         decode_ = decode;
     }
 
-    // The log since the last call is that of this layer's stream.
+    // The log since the last call is that of this layer's stream, and of guesses for the next.
     void add(const RoutedSlice& routes) {
-        std::set<uint32_t> resident, read;
-        for (const StoreEvent& event : model_.store().take_events())
-            if (event.kind == StoreEvent::Kind::hit) resident.insert(event.expert.index);
+        std::set<uint32_t> read;
+        const std::set<uint32_t> resident = residents();
         std::vector<uint32_t> order(routes.top_k);
         for (uint32_t row = 0; row < routes.rows; ++row) {
             const uint32_t* ids = routes.ids + uint64_t(row) * routes.top_k;
@@ -81,10 +80,33 @@ public:
     RouteTrace& trace() { return trace_; }
 
 private:
+    // What was asked for and in memory; what was read ahead was read for this stream.
+    std::set<uint32_t> residents() {
+        std::set<uint32_t> found;
+        bool guess = false;  // the event before
+        for (const StoreEvent& event : model_.store().take_events()) {
+            const bool guessed = std::exchange(guess, event.kind == StoreEvent::Kind::guess);
+            switch (event.kind) {
+                case StoreEvent::Kind::issue:
+                    if (guessed)
+                        ahead_.insert(event.expert);
+                    else
+                        ahead_.erase(event.expert);
+                    break;
+                case StoreEvent::Kind::hit:
+                    if (ahead_.erase(event.expert) == 0) found.insert(event.expert.index);
+                    break;
+                default: break;
+            }
+        }
+        return found;
+    }
+
     Model& model_;
     RouteTrace trace_;
     uint32_t turn_ = 0;
     bool decode_ = false;
+    std::set<ExpertId> ahead_;  // guessed, and not asked for since
 };
 
 class Recording {

@@ -39,6 +39,19 @@ uint32_t choose_slice_rows(const PlanInputs& in, uint64_t spare, uint64_t all_sl
     }
     return kSliceRows.back();
 }
+
+// The scan ring may take this share of what cache and ring have together. It is what the drive can
+// read ahead while attention computes.
+constexpr uint64_t kRingDivisor = 16;
+
+uint32_t choose_ring_slots(const PlanInputs& in, uint64_t spare, uint64_t all_slots_bytes) {
+    uint64_t each = 0;
+    for (const PlanSlotClass& c : in.classes) each += c.slot_bytes;
+    if (spare >= all_slots_bytes || each == 0) return in.ring_slots;
+    const uint64_t affordable = std::min<uint64_t>(spare / kRingDivisor / each, in.ring_slots_max);
+    return std::max(in.ring_slots, uint32_t(affordable));
+}
+
 // Assumed when the machine does not say how much memory is free.
 constexpr uint64_t kUnknownMemoryBudget = 4 * kGiB;
 
@@ -111,13 +124,17 @@ Result<PlannedSlots> plan_memory(const PlanInputs& in) {
         plan.slice_rows = choose_slice_rows(in, spare, fixed.slots_all - fixed.slots_min);
     }
     const uint64_t scratch = in.scratch_bytes(plan.slice_rows);
-    const uint64_t for_slots = fits ? plan.budget_bytes - fixed.bytes - scratch : fixed.slots_min;
+    out.ring_slots = in.ring_slots;
+    uint64_t for_slots = fits ? plan.budget_bytes - fixed.bytes - scratch : fixed.slots_min;
+    if (fits) out.ring_slots = choose_ring_slots(in, for_slots, fixed.slots_all);
+    for (const PlanSlotClass& c : in.classes)
+        for_slots -= c.slot_bytes * (out.ring_slots - in.ring_slots);
     out.slots = share_slots(in, fixed, for_slots);
     uint64_t slot_bytes = 0;
     uint64_t ring_bytes = 0;
     for (size_t i = 0; i < in.classes.size(); ++i) {
         slot_bytes += in.classes[i].slot_bytes * out.slots[i];
-        ring_bytes += in.classes[i].slot_bytes * in.ring_slots;
+        ring_bytes += in.classes[i].slot_bytes * out.ring_slots;
         plan.expert_slots += out.slots[i];
         plan.expert_count += in.classes[i].experts;
     }

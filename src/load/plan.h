@@ -51,8 +51,9 @@ struct PlanInputs {
     uint64_t state_bytes = 0;
     uint64_t staging_bytes = 0;  // of the store
     uint32_t context = 0;
-    uint32_t slice_rows = 0;  // 0: chosen here
-    uint32_t ring_slots = 2;
+    uint32_t slice_rows = 0;      // 0: chosen here
+    uint32_t ring_slots = 2;      // at least
+    uint32_t ring_slots_max = 2;  // where there is memory to spare
     std::function<uint64_t(uint32_t rows)> scratch_bytes;
     std::vector<PlanSlotClass> classes;
 };
@@ -61,6 +62,7 @@ struct PlanInputs {
 struct PlannedSlots {
     MemoryPlan plan;
     std::vector<uint32_t> slots;
+    uint32_t ring_slots = 0;
 };
 
 // Cache slots that every class gets at least: with the ring's two it lets any layer run.

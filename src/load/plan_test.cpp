@@ -40,6 +40,28 @@ uint64_t part(const MemoryPlan& plan, std::string_view name) {
     return 0;
 }
 
+// Goal: the ring grows with what there is to spare, to its most and not where everything fits.
+// Method: budgets whose spare memory is known; a sixteenth of it is the ring's.
+TEST(Plan, TheRingGrowsWithTheBudget) {
+    PlanInputs in = inputs(0, one_class());
+    in.ring_slots_max = 16;
+    in.slice_rows = 16;
+    in.budget_bytes = 64 * kGiB;
+    const uint64_t smallest = plan_memory(in)->plan.smallest_budget_bytes;
+    // Beyond the smallest budget's two cache slots, in slots of 2 MiB; the ring.
+    for (const auto& [slots, ring] : {std::pair(0, 4), {60, 4}, {94, 6}, {180, 11}, {198, 4}}) {
+        in.budget_bytes = smallest + uint64_t(slots) * 2 * kMiB;
+        const auto planned = plan_memory(in);
+        ASSERT_TRUE(planned) << planned.error().message;
+        EXPECT_EQ(planned->ring_slots, uint32_t(ring)) << slots;
+        EXPECT_EQ(part(planned->plan, "scan ring"), uint64_t(ring) * 2 * kMiB);
+        EXPECT_EQ(planned->slots[0], uint32_t(slots + 2 - (ring - 4)));
+    }
+    in.ring_slots_max = 8;
+    in.budget_bytes = smallest + 180 * 2 * kMiB;
+    EXPECT_EQ(plan_memory(in)->ring_slots, 8U);
+}
+
 // Goal: the parts add up to the total, which stays within the budget and uses it.
 // Method: budgets from the smallest to more than everything; hand-computed fixed parts.
 TEST(Plan, PartsAddUpWithinTheBudget) {

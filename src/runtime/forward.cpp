@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "base/clock.h"
 #include "blocks/attention/grouped_query.h"
@@ -16,6 +17,9 @@
 namespace colibri {
 
 namespace {
+
+// Rows that are routed at a time to find what a scan will ask for: they cost scratch memory.
+constexpr uint32_t kGuessRows = 64;
 
 template <class... Ts>
 struct Overloaded : Ts... {
@@ -34,6 +38,20 @@ uint32_t selection_width(const ModelSpec& spec) {
     for (const Layer& layer : spec.layers) look(layer);
     if (spec.draft) look(spec.draft->layer);
     return width;
+}
+
+// The first layer with experts, if these rows will ask for nearly all of them, whatever they are:
+// one in e^4 stays idle when each is asked for four times on average.
+std::optional<uint32_t> first_layer_in_whole(const ModelSpec& spec, uint32_t rows) {
+    for (uint32_t i = 0; i < spec.layers.size(); ++i)
+        for (const Sublayer& sublayer : spec.layers[i].sublayers)
+            if (const auto* moe = std::get_if<MoeFeedForward>(&sublayer.body)) {
+                const auto& router = std::get<Router>(moe->router);
+                if (uint64_t(rows) * router.top_k < 4 * uint64_t(router.experts))
+                    return std::nullopt;
+                return i;
+            }
+    return std::nullopt;
 }
 
 bool has_indexer(const LayerWeights& layer) {
@@ -81,11 +99,13 @@ uint64_t guess_scratch_bytes(const ModelSpec& spec, uint32_t rows) {
     for (const Layer& layer : spec.layers)
         for (const Sublayer& sublayer : layer.sublayers)
             if (const auto* moe = std::get_if<MoeFeedForward>(&sublayer.body)) {
-                const uint64_t count = uint64_t(rows) * std::get<Router>(moe->router).top_k;
+                const auto& router = std::get<Router>(moe->router);
+                const uint64_t count = uint64_t(rows) * router.top_k;
                 most = std::max(most, choose_experts_scratch_bytes(*moe, rows) +
                                           scratch_bytes_of<float>(uint64_t(rows) * spec.dim) +
                                           2 * scratch_bytes_of<uint32_t>(count) +
-                                          scratch_bytes_of<float>(count));
+                                          scratch_bytes_of<float>(count) +
+                                          scratch_bytes_of<uint8_t>(router.experts));
             }
     return most;
 }
@@ -128,7 +148,11 @@ private:
     Status run_body(const Body& body, const BodyWeights& weights, const LayerRopes& ropes,
                     uint32_t store_layer, LayerState state, Slice& slice, Trace* trace);
     Status emit(const float* normed, uint32_t rows, uint32_t done_rows, bool contains_last);
-    void guess_next(uint32_t layer, const Slice& s);
+    void guess_experts(uint32_t layer, const Slice& s);
+    Status guess_surest(uint32_t layer, size_t i, const Slice& s);
+    Status guess_union(uint32_t layer, size_t i, const Slice& s);
+    Status route_ahead(uint32_t layer, size_t i, const Slice& s, uint32_t begin, uint32_t count,
+                       RoutedRows routes);
     void trace_selection(Trace& trace, uint32_t layer, const Slice& slice) const;
     Status check_finite(const float* rows, uint32_t count) const;
 
@@ -206,7 +230,7 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
             [&](const CompressedAttention& b) -> Status { return unavailable(b); },
             [&](const LinearAttention& b) -> Status { return unavailable(b); },
             [&](const DenseFeedForward&) -> Status {
-                guess_next(store_layer, s);
+                guess_experts(store_layer + 1, s);
                 return feed_forward(compute_, std::get<FeedForwardWeights>(weights), h, s.rows, y);
             },
             [&](const MoeFeedForward& b) -> Status {
@@ -221,7 +245,7 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
                     if (options_.force_routes)
                         options_.force_routes(routed, rows.ids, rows.weights);
                 };
-                const auto guess = [&] { guess_next(store_layer, s); };
+                const auto guess = [&] { guess_experts(store_layer + 1, s); };
                 TRY_STATUS(moe_forward(compute_, *model_.store, block, h, s.rows, s.routes,
                                        options_.cancel, {.routed = force, .reading = guess}, y));
                 if (options_.on_routes) options_.on_routes(routed);
@@ -238,47 +262,85 @@ Status Pass::run_body(const Body& body, const BodyWeights& weights, const LayerR
         body);
 }
 
-// The experts that the next layer's router would choose for the rows as they are now, before this
-// layer's experts have run: most of them are right. Reading them hides behind this layer's work.
-void Pass::guess_next(uint32_t layer, const Slice& s) {
-    const uint32_t next = layer + 1;
-    if (!model_.prefetch.active() || s.rows > kDecodeRowsMax || next >= model_.spec.layers.size())
-        return;
-    const auto& sublayers = model_.spec.layers[next].sublayers;
+// The experts that a coming layer's router would choose for the rows as they are now. In the layer
+// before, whose experts have not run yet, most of them are right; reading them hides behind that
+// layer's work and the attention.
+void Pass::guess_experts(uint32_t layer, const Slice& s) {
+    const PrefetchControl& control = model_.prefetch;
+    const bool decode = s.rows <= kDecodeRowsMax;
+    // What many rows ask for together is nearly certain; only decode has to try whether it pays.
+    const bool wanted = decode ? control.active() : control.mode() != PrefetchMode::off;
+    if (!wanted || layer >= model_.spec.layers.size()) return;
+    const auto& sublayers = model_.spec.layers[layer].sublayers;
     for (size_t i = 0; i < sublayers.size(); ++i) {
-        const auto* moe = std::get_if<MoeFeedForward>(&sublayers[i].body);
-        if (moe == nullptr) continue;
-        const ScratchScope scope(scratch_);
-        const uint32_t dim = model_.spec.dim;
-        const uint32_t count = s.rows * std::get<Router>(moe->router).top_k;
-        auto* h = scratch_.take<float>(uint64_t(s.rows) * dim);
-        const RoutedRows routes{.ids = scratch_.take<uint32_t>(count),
-                                .weights = scratch_.take<float>(count)};
-        const SublayerWeights& weights = model_.weights.layers[next].sublayers[i];
-        norm_rows(s.x, weights.norm, sublayers[i].norm, s.rows, h);
-        const MoeBlock block{*moe, std::get<MoeWeights>(weights.body), next, dim};
-        // Values that are not finite are reported by the layer itself.
-        if (!choose_experts(compute_, block, {h, dim}, s.rows, routes)) return;
-        if (options_.force_routes)
-            options_.force_routes({.layer = next,
-                                   .first_position = s.first_position,
-                                   .rows = s.rows,
-                                   .top_k = count / s.rows,
-                                   .ids = routes.ids,
-                                   .weights = routes.weights,
-                                   .guess = true},
-                                  routes.ids, routes.weights);
-        // There is room for a few only: the surest first, which are those with the largest weights.
-        auto* order = scratch_.take<uint32_t>(count);
-        std::iota(order, order + count, 0U);
-        std::sort(order, order + count, [&](uint32_t a, uint32_t b) {
-            return routes.weights[a] != routes.weights[b] ? routes.weights[a] > routes.weights[b]
-                                                          : a < b;
-        });
+        if (!std::holds_alternative<MoeFeedForward>(sublayers[i].body)) continue;
         model_.guesses.clear();
-        for (uint32_t g = 0; g < count; ++g) model_.guesses.push_back({next, routes.ids[order[g]]});
-        model_.store->prefetch(model_.guesses);
+        if (!(decode ? guess_surest(layer, i, s) : guess_union(layer, i, s))) return;
+        model_.store->prefetch(model_.guesses, decode ? StreamKind::decode : StreamKind::scan);
     }
+}
+
+// Of rows [begin, begin + count) at sublayer i of a layer that is still to come.
+Status Pass::route_ahead(uint32_t layer, size_t i, const Slice& s, uint32_t begin, uint32_t count,
+                         RoutedRows routes) {
+    const Sublayer& sublayer = model_.spec.layers[layer].sublayers[i];
+    const SublayerWeights& weights = model_.weights.layers[layer].sublayers[i];
+    const auto& moe = std::get<MoeFeedForward>(sublayer.body);
+    const ScratchScope scope(scratch_);
+    const uint32_t dim = model_.spec.dim;
+    auto* h = scratch_.take<float>(uint64_t(count) * dim);
+    norm_rows(s.x + uint64_t(begin) * dim, weights.norm, sublayer.norm, count, h);
+    const MoeBlock block{moe, std::get<MoeWeights>(weights.body), layer, dim};
+    // Values that are not finite are reported by the layer itself.
+    TRY_STATUS(choose_experts(compute_, block, {h, dim}, count, routes));
+    if (options_.force_routes)
+        options_.force_routes({.layer = layer,
+                               .first_position = s.first_position + begin,
+                               .rows = count,
+                               .top_k = std::get<Router>(moe.router).top_k,
+                               .ids = routes.ids,
+                               .weights = routes.weights,
+                               .guess = true},
+                              routes.ids, routes.weights);
+    return {};
+}
+
+// For decode there is room for a few only: the surest first, which are those with the largest
+// weights.
+Status Pass::guess_surest(uint32_t layer, size_t i, const Slice& s) {
+    const auto& moe = std::get<MoeFeedForward>(model_.spec.layers[layer].sublayers[i].body);
+    const uint32_t count = s.rows * std::get<Router>(moe.router).top_k;
+    const ScratchScope scope(scratch_);
+    const RoutedRows routes{.ids = scratch_.take<uint32_t>(count),
+                            .weights = scratch_.take<float>(count)};
+    TRY_STATUS(route_ahead(layer, i, s, 0, s.rows, routes));
+    auto* order = scratch_.take<uint32_t>(count);
+    std::iota(order, order + count, 0U);
+    std::sort(order, order + count, [&](uint32_t a, uint32_t b) {
+        return routes.weights[a] != routes.weights[b] ? routes.weights[a] > routes.weights[b]
+                                                      : a < b;
+    });
+    for (uint32_t g = 0; g < count; ++g) model_.guesses.push_back({layer, routes.ids[order[g]]});
+    return {};
+}
+
+// A scan goes through everything that any row asks for, in ascending order.
+Status Pass::guess_union(uint32_t layer, size_t i, const Slice& s) {
+    const auto& moe = std::get<MoeFeedForward>(model_.spec.layers[layer].sublayers[i].body);
+    const auto& router = std::get<Router>(moe.router);
+    const ScratchScope scope(scratch_);
+    const RoutedRows routes{.ids = scratch_.take<uint32_t>(kGuessRows * router.top_k),
+                            .weights = scratch_.take<float>(kGuessRows * router.top_k)};
+    auto* chosen = scratch_.take<uint8_t>(router.experts);
+    std::fill_n(chosen, router.experts, uint8_t(0));
+    for (uint32_t begin = 0; begin < s.rows; begin += kGuessRows) {
+        const uint32_t rows = std::min(kGuessRows, s.rows - begin);
+        TRY_STATUS(route_ahead(layer, i, s, begin, rows, routes));
+        for (uint32_t g = 0; g < rows * router.top_k; ++g) chosen[routes.ids[g]] = 1;
+    }
+    for (uint32_t expert = 0; expert < router.experts; ++expert)
+        if (chosen[expert] != 0) model_.guesses.push_back({layer, expert});
+    return {};
 }
 
 void Pass::trace_selection(Trace& trace, uint32_t layer, const Slice& s) const {
@@ -354,6 +416,7 @@ Status Pass::main_slice(SequenceState& state, std::span<const int32_t> tokens, u
         gather_row(model_.weights.embedding, uint32_t(tokens[r]), s.x + uint64_t(r) * spec.dim);
     });
     const uint64_t elements = uint64_t(rows) * spec.dim;
+    if (const auto first = first_layer_in_whole(spec, rows)) guess_experts(*first, s);
     for (uint32_t i = 0; i < spec.layers.size(); ++i) {
         if (is_cancelled(options_.cancel))
             return fail(ErrorKind::cancelled, "the request was cancelled");
@@ -477,7 +540,7 @@ uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool d
                 body, body_scratch_bytes(sublayer.body, spec.dim, sparse, rows, context, threads));
     };
     for (const Layer& layer : spec.layers) look(layer, indexers_present);
-    body += guess_scratch_bytes(spec, std::min(rows, kDecodeRowsMax));
+    body += guess_scratch_bytes(spec, std::min(rows, kGuessRows));
     if (draft) {
         look(spec.draft->layer, false);
         body = std::max(body, scratch_bytes_of<float>(n * 2 * spec.dim) +

@@ -179,6 +179,7 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
     const uint32_t ring_slots =
         o.store.classes.empty() ? kRingSlotsMin : o.store.classes.front().ring_slots;
     in.ring_slots = ring_slots;
+    in.ring_slots_max = kRingSlotsMax;
     in.scratch_bytes = [&, draft](uint32_t rows) {
         return pass_scratch_bytes(o.spec, o.sizes.indexers_present, draft, rows, o.context,
                                   o.threads);
@@ -191,8 +192,9 @@ Result<PlannedSlots> make_plan(const ModelOptions& options, const Opened& o) {
             if (layer.slot_class == i) experts += layer.experts;
         in.classes.push_back({.slot_bytes = full.classes[i].slot_bytes, .experts = experts});
         full.classes[i].slots = experts;
+        full.classes[i].ring_slots = kRingSlotsMax;
         slot_bytes +=
-            full.classes[i].slot_bytes * (experts + std::min(ring_slots, std::max(2U, experts)));
+            full.classes[i].slot_bytes * (experts + std::min(kRingSlotsMax, std::max(2U, experts)));
     }
     in.staging_bytes = store_memory_bytes(full) - slot_bytes;
     return plan_memory(in);
@@ -442,8 +444,10 @@ Result<std::unique_ptr<Model>> Model::open(const ModelOptions& options, Notices&
     o.store.experts = std::move(sources.sources);
     o.store.landing = std::move(sources.landing);
     o.store.make_arrival_check = std::move(sources.make_arrival_check);
-    for (size_t i = 0; i < o.store.classes.size(); ++i)
+    for (size_t i = 0; i < o.store.classes.size(); ++i) {
         o.store.classes[i].slots = o.planned.slots[i];
+        o.store.classes[i].ring_slots = o.planned.ring_slots;
+    }
     impl->usage = UsageFile(usage_place_of(options, o), notices);
     o.store.priors = priors_of(impl->usage.history());
     impl->files = o.store.files;

@@ -1,6 +1,7 @@
 #include "runtime/prefetch_control.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace colibri {
 
@@ -15,23 +16,33 @@ void PrefetchControl::change(PrefetchMode mode) {
 }
 
 void PrefetchControl::step(uint64_t elapsed_us, const StoreCounters& counters) {
+    const uint64_t needed = counters.misses + counters.useful_guesses;
+    const uint64_t needed_now = needed - std::exchange(needed_before_, needed);
     if (mode_ != PrefetchMode::automatic) return;
     if (window_ == kTrialWindows) {
         if (++steps_ < kTermSteps) return;
         window_ = 0;
         steps_ = 0;
-        medians_us_ = {};
+        off_ = on_ = {};
         active_ = true;
         before_ = counters;
         return;
     }
-    elapsed_us_[steps_] = elapsed_us;
+    if (needed_now > 0) {
+        Costs& costs = active_ ? on_ : off_;
+        costs.of_step[costs.count++] = double(elapsed_us) / double(needed_now);
+    }
     if (++steps_ == kWindowSteps) end_window(counters);
 }
 
+double PrefetchControl::Costs::median() {
+    if (count == 0) return 0;
+    const auto middle = of_step.begin() + count / 2;
+    std::nth_element(of_step.begin(), middle, of_step.begin() + count);
+    return *middle;
+}
+
 void PrefetchControl::end_window(const StoreCounters& counters) {
-    std::sort(elapsed_us_.begin(), elapsed_us_.end());
-    medians_us_[active_ ? 1 : 0] += elapsed_us_[kWindowSteps / 2];
     const uint64_t useful = counters.useful_guesses - before_.useful_guesses;
     const uint64_t outcomes = useful + counters.wasted_guesses - before_.wasted_guesses;
     const bool wrong = outcomes >= kOutcomesMin && double(useful) < kAccuracyMin * double(outcomes);
@@ -40,7 +51,7 @@ void PrefetchControl::end_window(const StoreCounters& counters) {
     before_ = counters;
     steps_ = 0;
     if (wrong || nothing_missing) return begin_term(false);
-    if (++window_ == kTrialWindows) return begin_term(medians_us_[1] < medians_us_[0]);
+    if (++window_ == kTrialWindows) return begin_term(on_.median() < off_.median());
     active_ = !active_;
 }
 

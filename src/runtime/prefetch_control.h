@@ -11,8 +11,9 @@ namespace colibri {
 enum class PrefetchMode : uint8_t { automatic, on, off };
 
 // In automatic mode decode steps come in windows. Trial: windows with and without guesses in turn;
-// whichever had the shorter steps (the median's sum) stays for a term of kTermSteps, then the next
-// trial. A window in which most guesses were wrong ends the trial: off. Where nothing is missing
+// whichever took less time for an expert that was not in the cache (the median over its steps, for
+// steps differ in how many they need) stays for a term of kTermSteps, then the next trial. A
+// window in which most guesses were wrong ends the trial: off. Where nothing is missing
 // there is nothing to guess: off. Guesses never change an answer, so a wrong verdict costs only
 // time. Pure: follows from the calls.
 class PrefetchControl {
@@ -35,6 +36,12 @@ public:
     void step(uint64_t elapsed_us, const StoreCounters& counters);
 
 private:
+    struct Costs {  // of the trial's steps, us for an expert
+        std::array<double, kWindowSteps * kTrialWindows / 2> of_step{};
+        uint32_t count = 0;
+        [[nodiscard]] double median();
+    };
+
     void end_window(const StoreCounters& counters);
     void begin_term(bool active);
 
@@ -43,9 +50,9 @@ private:
     bool learned_active_ = true;  // of automatic mode, while another one is on
     uint32_t window_ = 0;         // of the trial; kTrialWindows during a term
     uint32_t steps_ = 0;          // of the window or term
-    std::array<uint64_t, kWindowSteps> elapsed_us_{};
-    std::array<uint64_t, 2> medians_us_{};  // sums: off, on
-    StoreCounters before_;                  // at the begin of the window
+    Costs off_, on_;
+    StoreCounters before_;        // at the begin of the window
+    uint64_t needed_before_ = 0;  // experts not in the cache, until the step before
 };
 
 }  // namespace colibri

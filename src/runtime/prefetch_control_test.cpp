@@ -2,16 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
+
 namespace colibri {
 
 namespace {
 
 // Steps of a machine on which a step takes so long with and without guesses, and so many guesses of
-// a hundred are right.
+// the hundred that it needs are right.
 struct Machine {
     uint64_t on_us = 100, off_us = 100;
     uint64_t right_percent = 80;
-    uint64_t misses_a_step = 5;
+    uint64_t needed_a_step = 100;
     StoreCounters counters;
 
     // The number of steps with guesses.
@@ -20,8 +22,9 @@ struct Machine {
         for (uint32_t i = 0; i < steps; ++i) {
             const bool on = control.active();
             active += on ? 1 : 0;
-            counters.misses += misses_a_step;
-            if (on && misses_a_step > 0) {
+            const bool guesses = on && needed_a_step > 0;
+            counters.misses += needed_a_step - (guesses ? right_percent : 0);
+            if (guesses) {
                 counters.guesses += 100;
                 counters.useful_guesses += right_percent;
                 counters.wasted_guesses += 100 - right_percent;
@@ -58,8 +61,34 @@ TEST(PrefetchControl, StopsWhatCannotPay) {
     Machine bad{.on_us = 10, .off_us = 100, .right_percent = 10};
     EXPECT_EQ(bad.run(wrong, kTerm), PrefetchControl::kWindowSteps);
     PrefetchControl idle(PrefetchMode::automatic);
-    Machine full{.on_us = 10, .off_us = 100, .misses_a_step = 0};
+    Machine full{.on_us = 10, .off_us = 100, .needed_a_step = 0};
     EXPECT_EQ(full.run(idle, kTerm), PrefetchControl::kWindowSteps);
+}
+
+// Goal: a small gain is found although steps differ by much more in what they need.
+// Method: 1 to 24 experts a step at random, 3 ms each and 2 ms beside, 7 % less with guesses that
+// are half right, 10 % noise; 200 trials, nine of ten are decided rightly.
+TEST(PrefetchControl, JudgesAStepByWhatItNeeds) {
+    Rng rng(5);
+    for (const double gain : {0.07, -0.07}) {
+        PrefetchControl control(PrefetchMode::automatic);
+        StoreCounters counters;
+        uint32_t right = 0;
+        for (uint32_t step = 0; step < 200 * (kTrial + kTerm); ++step) {
+            const bool on = control.active();
+            const uint64_t needed = 1 + rng.below(24);
+            const uint64_t guessed = on ? needed / 2 : 0;
+            counters.misses += needed - guessed;
+            counters.guesses += 2 * guessed;
+            counters.useful_guesses += guessed;
+            counters.wasted_guesses += guessed;
+            const double noise = 0.9 + 0.2 * double(rng.below(1000)) / 1000;
+            control.step(uint64_t(noise * (2000 + 3000 * double(needed)) * (on ? 1 - gain : 1)),
+                         counters);
+            if (step % (kTrial + kTerm) == kTrial) right += control.active() == (gain > 0) ? 1 : 0;
+        }
+        EXPECT_GE(right, 180U) << gain;
+    }
 }
 
 // Goal: on and off are what they say. Method: machines that speak for the opposite.

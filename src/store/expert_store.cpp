@@ -51,8 +51,13 @@ struct ExpertStore::Impl {
 
     Status allocate(const StoreConfig& config);
     Status select(std::span<const ExpertId> set);
-    void start_stream(StreamKind stream_kind);
+    void start_stream();
     void end_guesses();
+    void guess_ahead();
+    void forget_ahead() {
+        ahead.clear();
+        ahead_begin = 0;
+    }
     void request_speculative();
     void end_stream();
     [[nodiscard]] Status empty_ring(const CancelToken* token);
@@ -92,6 +97,9 @@ struct ExpertStore::Impl {
     size_t cursor = 0;              // scan: next member to hand out
     std::vector<uint32_t> arrived;  // decode: experts to hand out, those before arrived_begin are
     size_t arrived_begin = 0;
+    std::vector<uint32_t> ahead;  // guesses still to be read, those before ahead_begin are
+    size_t ahead_begin = 0;
+    StreamKind ahead_kind = StreamKind::decode;
     std::optional<Error> error;  // to be reported by next()
 
     std::vector<uint32_t> uses;    // of each expert, by decode streams
@@ -125,6 +133,7 @@ Status ExpertStore::Impl::allocate(const StoreConfig& config) {
     pageless.assign(slots.size(), 0);
     members.reserve(table.size());
     arrived.reserve(table.size());
+    ahead.reserve(table.size());
     orders.reserve(table.size());
     TRY(pipeline, Pipeline::create(table, config));
     return {};
@@ -149,15 +158,13 @@ Status ExpertStore::Impl::select(std::span<const ExpertId> set) {
                 fmt::format("{} was asked for twice in one stream", name(table.id(*twice))));
 }
 
-void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
-    kind = stream_kind;
+void ExpertStore::Impl::start_stream() {
     cursor = 0;
     arrived.clear();
     arrived_begin = 0;
     error.reset();
     if (kind == StreamKind::decode)
         for (const uint32_t expert : members) ++uses[expert];
-    end_guesses();
     placement.open(kind, members);
     placement.clear_assignments();
     for (const uint32_t expert : members) {
@@ -178,14 +185,35 @@ void ExpertStore::Impl::start_stream(StreamKind stream_kind) {
 }
 
 // Guesses that the stream about to start waits for are demand reads from now on; the others are
-// dropped if nobody has begun to read them.
+// dropped or broken off.
 void ExpertStore::Impl::end_guesses() {
+    forget_ahead();
     if (!placement.has_guesses()) return;
-    for (const uint32_t expert : members)
+    const auto promote = [&](uint32_t expert) {
         if (placement.may_land(expert)) pipeline->promote(expert);
+    };
+    if (kind == StreamKind::decode) {
+        for (const uint32_t expert : members) promote(expert);
+    } else {
+        for (const uint32_t expert : placement.kept_by_scan(members)) promote(expert);
+    }
     dropped.clear();
     pipeline->cancel_speculative(dropped);
     for (const uint32_t expert : dropped) placement.cancel(expert);
+}
+
+// As many guesses as there are slots for now.
+void ExpertStore::Impl::guess_ahead() {
+    if (ahead_begin == ahead.size() || warming_count > 0) return;
+    for (; ahead_begin < ahead.size(); ++ahead_begin) {
+        const uint32_t expert = ahead[ahead_begin];
+        if (!placement.may_warm(expert)) continue;
+        if (ahead_kind == StreamKind::scan ? !placement.has_room_ahead(expert)
+                                           : !placement.has_room_for_guess(expert))
+            break;
+        CHECK(placement.guess(expert));
+    }
+    request_speculative();
 }
 
 // The slots that warm() or guess() have just given out.
@@ -216,10 +244,16 @@ void ExpertStore::Impl::end_stream() {
     cancel = nullptr;
 }
 
-// A ring slot with an expert that nobody waits for could block a scan, which must go in order. What
-// a cancelled stream has left there are landings and reads in place that were under way.
+// A ring slot with an expert that the scan does not take from there could block it, for it must go
+// in order. What a cancelled stream and wrong guesses have left there are landings and reads in
+// place that were under way.
 Status ExpertStore::Impl::empty_ring(const CancelToken* token) {
-    while (placement.ring_reading() > 0) {
+    const auto kept = [&] {
+        const std::vector<uint32_t> guesses = placement.kept_by_scan(members);
+        return std::count_if(guesses.begin(), guesses.end(),
+                             [&](uint32_t expert) { return placement.may_land(expert); });
+    };
+    while (placement.ring_reading() > kept()) {
         if (!pipeline->wait(token) && is_cancelled(token))
             return fail(ErrorKind::cancelled, "waiting for reads under way: cancelled");
         take_completions();
@@ -251,7 +285,9 @@ void ExpertStore::Impl::process(std::vector<Pipeline::Completion>& list) {
         }
     }
     forward_assignments();
-    if (error) end_stream();
+    if (!error) return;
+    forget_ahead();
+    end_stream();
 }
 
 void ExpertStore::Impl::forward_assignments() {
@@ -317,9 +353,11 @@ Status ExpertStore::open_stream(std::span<const ExpertId> set, StreamKind kind,
     impl_->end_stream();
     impl_->take_completions();
     TRY_STATUS(impl_->select(set));
+    impl_->kind = kind;
+    impl_->end_guesses();
     if (kind == StreamKind::scan) TRY_STATUS(impl_->empty_ring(cancel));
     impl_->cancel = cancel;
-    impl_->start_stream(kind);
+    impl_->start_stream();
     return {};
 }
 
@@ -333,6 +371,7 @@ Result<ExpertLease> ExpertStore::next() {
         }
         if (!impl.placement.is_open()) return ExpertLease();
         if (is_cancelled(impl.cancel)) {
+            impl.forget_ahead();
             impl.end_stream();
             return fail(ErrorKind::cancelled, "reading experts: cancelled");
         }
@@ -376,6 +415,7 @@ uint32_t ExpertStore::max_held() const {
 void ExpertStore::close_stream() {
     impl_->end_stream();
     impl_->error.reset();
+    impl_->guess_ahead();
 }
 
 void ExpertStore::warm(std::span<const ExpertId> set) {
@@ -411,20 +451,22 @@ void ExpertStore::hold_warming(bool held) {
     if (std::exchange(impl_->warming_held, held) != held) impl_->pipeline->hold_speculative(held);
 }
 
-void ExpertStore::prefetch(std::span<const ExpertId> set) {
+void ExpertStore::prefetch(std::span<const ExpertId> set, StreamKind kind) {
     impl_->take_completions();
     if (impl_->warming_count > 0) return;
     impl_->forward_assignments();
-    for (const ExpertId id : set) {
-        const uint32_t expert = impl_->table.find(id);
-        if (expert == kNoExpert || !impl_->placement.may_warm(expert)) continue;
-        if (!impl_->placement.guess(expert)) break;
-    }
-    impl_->request_speculative();
+    impl_->forget_ahead();
+    impl_->ahead_kind = kind;
+    for (const ExpertId id : set)
+        if (const uint32_t expert = impl_->table.find(id); expert != kNoExpert)
+            impl_->ahead.push_back(expert);
+    impl_->guess_ahead();
+    if (kind == StreamKind::decode) impl_->forget_ahead();
 }
 
 void ExpertStore::Impl::settle() {
     CHECK(placement.held() == 0);
+    forget_ahead();
     end_stream();
     take_completions();
     while (placement.reading() > 0) {
@@ -550,13 +592,14 @@ void ExpertLease::release() {
 void ExpertStore::give_back(uint32_t slot) {
     impl_->placement.release(impl_->placement.expert_in(slot));
     impl_->forward_assignments();
+    impl_->guess_ahead();
 }
 
 uint64_t store_memory_bytes(const StoreConfig& config) {
     uint64_t slots = 0;
     for (const SlotClass& slot_class : useful_classes(config))
         slots += slot_count(slot_class) * (slot_stride_bytes(slot_class) + sizeof(uint8_t));
-    const uint64_t own = config.experts.size() * (sizeof(uint32_t) + sizeof(uint8_t));
+    const uint64_t own = config.experts.size() * (2 * sizeof(uint32_t) + sizeof(uint8_t));
     return slots + own + ExpertTable::memory_bytes(config) + Placement::memory_bytes(config) +
            Pipeline::memory_bytes(config);
 }

@@ -144,6 +144,7 @@ struct StoreCounters {
     uint64_t resident = 0;       // experts in slots now
     // Guesses of prefetch(): given a slot; of these asked for; of these read in vain.
     uint64_t guesses = 0, useful_guesses = 0, wasted_guesses = 0;
+    // Bytes of reads that went to their end; what of a broken-off one had come is in no counter.
     uint64_t useful_guess_bytes = 0, wasted_guess_bytes = 0;
 };
 
@@ -245,11 +246,12 @@ public:
     // under way.
     void hold_warming(bool held);
 
-    // The next decode stream may ask for these: reads those that are not resident into slots that
-    // the cache does not need, as long as there are such slots and nobody else waits for the disk.
+    // The next stream, of this kind, may ask for these: reads those that are not resident into
+    // slots that the cache does not need, in this order, as long as nobody else waits for the disk.
     // Evicts nothing. The next stream ends what it does not ask for. Does nothing while warm()
-    // reads.
-    void prefetch(std::span<const ExpertId> set);
+    // reads. Decode: as many as there are slots for now. Scan: the others follow as slots become
+    // free; ascending is the order in which they are of use.
+    void prefetch(std::span<const ExpertId> set, StreamKind kind = StreamKind::decode);
 
     // Gives cache slots up, or takes back those that were given up: slots[i] of class i from now
     // on, held between slots_min and slots_max. While a stream is open, when it ends. A slot that

@@ -277,10 +277,10 @@ TEST(ExpertStoreProperty, GuessesAndWarming) {
             const std::vector<ExpertId> set = world.fixture.random_set(rng, 12);
             if (rng.below(3) == 0) store->hold_warming(rng.below(2) == 0);
             const auto guess = [&] {
-                std::vector<ExpertId> guesses = world.fixture.random_set(rng, 4);
+                std::vector<ExpertId> guesses = world.fixture.random_set(rng, 12);
                 guesses.insert(guesses.end(), set.begin(),
                                set.begin() + int64_t(rng.below(set.size() + 1)));
-                store->prefetch(guesses);
+                store->prefetch(guesses, rng.below(2) == 0 ? StreamKind::scan : StreamKind::decode);
             };
             if (rng.below(3) != 0) guess();
             const StreamKind kind = rng.below(4) != 0 ? StreamKind::decode : StreamKind::scan;
@@ -305,7 +305,7 @@ TEST(ExpertStoreProperty, GuessesAndWarming) {
         check_replay(world, log, counters);
     }
     EXPECT_GT(useful, 100U);
-    EXPECT_GT(wasted, 100U);
+    EXPECT_GT(wasted, 20U) << "most are broken off before they have begun";
 }
 
 // Goal: a cache that shrinks and grows at any moment loses, mixes up and hangs nothing, stays
@@ -343,7 +343,9 @@ TEST(ExpertStoreProperty, Resizing) {
             }
             const std::vector<ExpertId> set = world.fixture.random_set(rng, 12);
             maybe_resize();
-            if (rng.below(3) == 0) store->prefetch(world.fixture.random_set(rng, 5));
+            if (rng.below(3) == 0)
+                store->prefetch(world.fixture.random_set(rng, 5),
+                                rng.below(2) == 0 ? StreamKind::scan : StreamKind::decode);
             maybe_resize();
             const StreamKind kind = rng.below(3) != 0 ? StreamKind::decode : StreamKind::scan;
             ASSERT_TRUE(store->open_stream(set, kind));

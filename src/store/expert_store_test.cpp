@@ -287,7 +287,7 @@ TEST(ExpertStore, RefusesBrokenSets) {
 // Goal: a lease can be moved, replaced and released early, and each slot is given back once.
 // Method: the life of three leases; the store would refuse to end with one lost or returned twice.
 TEST(ExpertLease, MovesAndReleasesOnce) {
-    const StoreFixture fixture;
+    const StoreFixture fixture({.slots = 48});
     const auto store = make_store(fixture.config());
     ASSERT_TRUE(store->open_stream(std::vector<ExpertId>{{0, 0}, {0, 1}}, StreamKind::scan));
     ExpertLease first = *store->next();
@@ -388,6 +388,53 @@ TEST(ExpertStore, ChangesReadersAndForgets) {
     ASSERT_TRUE(read_all(fixture, *store, set, StreamKind::decode));
     EXPECT_EQ(store->counters().hits, 3U);
     EXPECT_EQ(store->counters().misses, 6U);
+}
+
+// Goal: a scan's drive goes on with the next scan's experts while the consumer is busy elsewhere,
+// and each is read once; wrong guesses cost what the ring holds and nothing else.
+// Method: two layers scanned one after the other, the second guessed within the first, right and
+// wrong in turn; in place and staged; reads counted before the second scan opens and after it.
+TEST(ExpertStore, ScansReadAhead) {
+    for (const LandingWay way : kLandingWays) {
+        const FixtureShape shape{.slots = 2,
+                                 .ring_slots = 4,
+                                 .in_place = way.in_place,
+                                 .check_arrivals = way.check_arrivals};
+        const StoreFixture fixture(shape);
+        const auto store = make_store(fixture.config());
+        const auto layer = [&](uint32_t number) {
+            std::vector<ExpertId> ids = fixture.all();
+            std::erase_if(ids, [&](ExpertId id) { return id.layer != number; });
+            return ids;
+        };
+        const std::vector<ExpertId> residents{{2, 0}, {2, 1}};
+        ASSERT_TRUE(read_all(fixture, *store, residents, StreamKind::decode));
+        for (const bool right : {true, false}) {
+            const StoreCounters before = store->counters();
+            ASSERT_TRUE(store->open_stream(layer(0), StreamKind::scan));
+            store->prefetch(layer(right ? 1 : 2), StreamKind::scan);
+            for (size_t i = 0; i < layer(0).size(); ++i) {
+                const auto lease = store->next();
+                ASSERT_TRUE(lease && *lease);
+                EXPECT_TRUE(fixture.right(*lease));
+            }
+            store->close_stream();
+            const uint64_t ahead = before.reads + 16 + 3;
+            for (int i = 0; i < 5000 && store->counters().reads < ahead; ++i) {
+                (void)store->ready();
+                std::this_thread::sleep_for(milliseconds(1));
+            }
+            EXPECT_EQ(store->counters().reads, ahead);
+            const auto order = read_all(fixture, *store, layer(1), StreamKind::scan);
+            ASSERT_TRUE(order) << order.error().message;
+            EXPECT_EQ(*order, layer(1));
+            const StoreCounters after = store->counters();
+            EXPECT_EQ(after.reads, before.reads + (right ? 32U : 35U));
+            EXPECT_EQ(after.useful_guesses - before.useful_guesses, right ? 3U : 0U);
+            EXPECT_EQ(after.wasted_guesses - before.wasted_guesses, right ? 0U : 3U);
+            EXPECT_EQ(after.resident, 2U);
+        }
+    }
 }
 
 class WarmReads : public ::testing::TestWithParam<bool> {};

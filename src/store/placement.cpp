@@ -45,6 +45,9 @@ Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
       expert_bytes_(std::move(shape.expert_bytes)) {
     std::vector<uint32_t> layers;
     for (const ExpertId id : ids_) layers.push_back(id.layer);
+    for (uint32_t expert = 0; expert < ids_.size(); ++expert)
+        if (layers_.empty() || layers_.back().layer != ids_[expert].layer)
+            layers_.push_back({.layer = ids_[expert].layer, .begin = expert});
     for (const PlacementShape::Pool& pool_shape : shape.pools) {
         Pool& pool = pools_.emplace_back();
         pool.slots = pool.slots_max = pool_shape.slots;
@@ -64,9 +67,24 @@ Placement::Placement(PlacementShape shape, const PolicyFactory& make_policy)
         // The free lists are stacks: the lowest slot goes first.
         std::reverse(pool.free_cache.begin(), pool.free_cache.end());
         std::reverse(pool.free_ring.begin(), pool.free_ring.end());
+        pool.cached_of_layer.assign(layers_.size(), 0);
     }
     for (const uint8_t slot_class : classes_) ++pools_[slot_class].experts;
     compute_max_held();
+}
+
+size_t Placement::layer_of(uint32_t expert) const {
+    const auto after = std::upper_bound(
+        layers_.begin(), layers_.end(), expert,
+        [](uint32_t number, const LayerRange& range) { return number < range.begin; });
+    return size_t(after - layers_.begin()) - 1;
+}
+
+bool Placement::has_share(const Pool& pool, uint32_t expert) const {
+    if (pool.free_cache.empty()) return false;
+    const size_t layer = layer_of(expert);
+    const uint64_t up_to = expert + 1 - layers_[layer].begin;
+    return uint64_t(pool.cached_of_layer[layer]) * pool.experts < up_to * pool.slots;
 }
 
 void Placement::compute_max_held() {
@@ -126,6 +144,7 @@ void Placement::drop_victim(Pool& pool, uint32_t victim) {
     ++evictions_;
     --resident_;
     const uint32_t slot = std::exchange(slot_of_[victim], kNoSlot);
+    --pool.cached_of_layer[layer_of(victim)];
     if (slots_[slot].guess) count_guess(victim, guesses_.wasted, guesses_.wasted_bytes);
     slots_[slot].guess = false;
     pool.free_cache.push_back(slot);
@@ -138,7 +157,7 @@ void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
     members_.assign(members.begin(), members.end());
     missed_.clear();
     log(kind == StreamKind::decode ? Kind::open_decode : Kind::open_scan);
-    if (kind == StreamKind::scan) end_guesses();
+    if (kind == StreamKind::scan) end_guesses(kept_by_scan(members));
     for (const uint32_t expert : members_) {
         log(Kind::ask, expert);
         undelivered_[expert] = 1;
@@ -165,20 +184,37 @@ void Placement::open(StreamKind kind, std::span<const uint32_t> members) {
     if (kind == StreamKind::decode) {
         for (const uint32_t expert : members_)
             if (slot_of_[expert] != kNoSlot && slots_[slot_of_[expert]].ring) adopt(expert);
-        end_guesses();
+        end_guesses({});
     }
     if (missed_.empty()) return;
     for (Pool& pool : pools_) fill_slots(pool);
 }
 
-// What nobody has asked for is over: a decode stream has taken its own out before, a scan, which
-// goes in order and keeps nothing, takes none.
-void Placement::end_guesses() {
+// A scan goes in order, and its ring moves on only with the lowest expert that is missing: a guess
+// may stay in it when those before it find room beside it and the other guesses.
+std::vector<uint32_t> Placement::kept_by_scan(std::span<const uint32_t> members) const {
+    std::vector<uint32_t> kept;
+    if (guessed_.empty()) return kept;
+    std::vector<uint32_t> in_ring(pools_.size(), 0);
+    for (const uint32_t expert : members) {
+        const bool guess = is_ring_guess(expert);
+        if (slot_of_[expert] != kNoSlot && !guess) continue;
+        const uint8_t pool = classes_[expert];
+        if (++in_ring[pool] <= pools_[pool].ring_slots && guess) kept.push_back(expert);
+    }
+    return kept;
+}
+
+// What nobody has asked for is over; a decode stream has taken its own out before.
+void Placement::end_guesses(std::span<const uint32_t> kept) {
     for (const uint32_t expert : guessed_) {
-        if (slot_of_[expert] == kNoSlot || !slots_[slot_of_[expert]].guess) continue;
+        if (slot_of_[expert] == kNoSlot || !slots_[slot_of_[expert]].guess ||
+            std::binary_search(kept.begin(), kept.end(), expert))
+            continue;
         Slot& slot = slots_[slot_of_[expert]];
         slot.guess = false;
         count_guess(expert, guesses_.wasted, guesses_.wasted_bytes);
+        slot.wasted = !slot.landed;
         if (slot.landed) empty_slot(expert);
     }
     guessed_.clear();
@@ -191,6 +227,7 @@ void Placement::adopt(uint32_t expert) {
     if (place == kNoSlot) return;
     const uint32_t own = slot_of_[expert];
     slots_[own].ring = false;
+    ++pool.cached_of_layer[layer_of(expert)];
     if (!slots_[own].landed) --ring_reading_;
     slots_[place].ring = true;
     pool.free_ring.push_back(place);
@@ -210,8 +247,9 @@ uint32_t Placement::find_slot(Pool& pool, uint32_t newcomer) {
 
 // An empty cache slot, else, for decode, the policy's victim's.
 uint32_t Placement::find_cache_slot(Pool& pool, uint32_t newcomer) {
+    if (kind_ == StreamKind::scan)
+        return has_share(pool, newcomer) ? pop(pool.free_cache) : kNoSlot;
     if (!pool.free_cache.empty()) return pop(pool.free_cache);
-    if (kind_ != StreamKind::decode) return kNoSlot;
     const auto victim = pool.policy->evict(newcomer);
     if (!victim) return kNoSlot;
     drop_victim(pool, *victim);
@@ -259,6 +297,7 @@ void Placement::empty_slot(uint32_t expert) {
     } else {
         pool.policy->erase(expert);
         pool.free_cache.push_back(number);
+        --pool.cached_of_layer[layer_of(expert)];
     }
 }
 
@@ -286,7 +325,11 @@ bool Placement::land(uint32_t expert) {
 
 bool Placement::fail(uint32_t expert) {
     log(Kind::fail, expert);
-    if (slot_of_[expert] != kNoSlot) empty_slot(expert);
+    if (slot_of_[expert] != kNoSlot) {
+        if (slots_[slot_of_[expert]].wasted && !expert_bytes_.empty())
+            guesses_.wasted_bytes -= expert_bytes_[expert];
+        empty_slot(expert);
+    }
     retire_surplus(pools_[classes_[expert]]);
     if (undelivered_[expert] != 0) {
         failed_ = true;
@@ -318,18 +361,31 @@ bool Placement::warm(uint32_t expert) {
     return true;
 }
 
+bool Placement::has_room_for_guess(uint32_t expert) const {
+    const Pool& pool = pools_[classes_[expert]];
+    return pool.placed == pool.waiting.size() &&
+           (has_share(pool, expert) || !pool.free_ring.empty());
+}
+
+bool Placement::has_room_ahead(uint32_t expert) const {
+    const Pool& pool = pools_[classes_[expert]];
+    if (!has_room_for_guess(expert) || has_share(pool, expert)) return has_room_for_guess(expert);
+    const auto taken = std::count_if(guessed_.begin(), guessed_.end(), [&](uint32_t other) {
+        return classes_[other] == classes_[expert] && is_ring_guess(other);
+    });
+    return uint64_t(taken) + pool.ring_slots / 4 < pool.ring_slots;
+}
+
 bool Placement::guess(uint32_t expert) {
     CHECK(may_warm(expert));
     log(Kind::guess, expert);
+    if (!has_room_for_guess(expert)) return false;
     Pool& pool = pools_[classes_[expert]];
-    if (pool.placed < pool.waiting.size()) return false;
-    if (!pool.free_cache.empty()) {
+    if (has_share(pool, expert)) {
         assign(expert, pop(pool.free_cache), 0);
-    } else if (!pool.free_ring.empty()) {
+    } else {
         assign(expert, pop(pool.free_ring), 0);
         guessed_.push_back(expert);
-    } else {
-        return false;
     }
     slots_[slot_of_[expert]].guess = true;
     ++guesses_.taken;
@@ -340,13 +396,15 @@ void Placement::assign(uint32_t expert, uint32_t slot, uint32_t pins) {
     slots_[slot].expert = expert;
     slots_[slot].pins = pins;
     slots_[slot].landed = false;
-    slots_[slot].guess = false;
+    slots_[slot].guess = slots_[slot].wasted = false;
     slot_of_[expert] = slot;
     ++reading_;
     if (slots_[slot].ring) {
         ++ring_reading_;
     } else {
-        pools_[classes_[expert]].policy->insert(expert);
+        Pool& pool = pools_[classes_[expert]];
+        pool.policy->insert(expert);
+        ++pool.cached_of_layer[layer_of(expert)];
     }
     log(Kind::issue, expert);
     assignments_.push_back({expert, slot});
@@ -403,6 +461,7 @@ uint64_t Placement::memory_bytes(const StoreConfig& config) {
         sizeof(uint32_t) + sizeof(uint8_t) + sizeof(ExpertId) + sizeof(uint8_t) + sizeof(uint64_t);
     const uint64_t experts = config.experts.size();
     return experts * kExpertBytes + slots * (sizeof(Slot) + 3 * sizeof(uint32_t)) +
+           layers.size() * (sizeof(LayerRange) + sizeof(uint32_t) * config.classes.size()) +
            config.classes.size() * policy_memory_bytes(config.policy, experts, layers.size());
 }
 

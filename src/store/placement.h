@@ -34,7 +34,8 @@ struct GuessCounts {
     uint64_t taken = 0;   // given a slot
     uint64_t useful = 0;  // asked for while in it
     uint64_t wasted = 0;  // read, or being read, and not asked for
-    uint64_t useful_bytes = 0, wasted_bytes = 0;
+    uint64_t useful_bytes = 0;
+    uint64_t wasted_bytes = 0;  // without those whose reading ended before its end
 };
 
 [[nodiscard]] PlacementShape placement_shape(const ExpertTable& table,
@@ -52,11 +53,16 @@ struct GuessCounts {
 // A guess is an expert that nobody has asked for, on its way to a slot that costs the cache
 // nothing: a free one, or one of the ring. It never evicts. When the next decode stream asks for
 // it, it takes the place in the cache that a miss would have got: its ring slot and the victim's
-// change roles. Otherwise that stream's opening ends it, as any scan does.
+// change roles. A scan hands it out of the ring in its turn, unless more experts come before it
+// than the rest of the ring holds. The opening of any stream ends the others.
 //
 // A pool's cache can be made smaller and larger again. Slots that are given up are retired: they
 // belong to nobody until it grows. Free ones go first, then the policy's victims; while too few can
 // be had (held, pinned or reading), each that becomes free goes.
+//
+// Free cache slots that a scan or a guess fills are spread evenly over layers and within each:
+// where many residents lie together, a scan leaves the drive idle, and elsewhere the processor.
+// Decode steps, which evict, go by the policy alone.
 //
 // Slots are numbered through all pools: a pool's cache slots, then its ring slots, to begin with.
 class Placement {
@@ -85,9 +91,15 @@ public:
     // The bytes of an absent expert shall fill a free cache slot, for nobody in particular. False
     // when there is none.
     bool warm(uint32_t expert);
-    // The next decode stream may ask for this absent expert. False when there is no slot for it, or
-    // the open stream still needs some itself.
+    // The next stream may ask for this absent expert. False when there is no slot for it, or the
+    // open stream still needs some itself.
     bool guess(uint32_t expert);
+    [[nodiscard]] bool has_room_for_guess(uint32_t expert) const;
+    // The same where a scan comes next: a quarter of the ring stays free for what nobody guessed,
+    // so that guesses need not go to let it through, and be read again.
+    [[nodiscard]] bool has_room_ahead(uint32_t expert) const;
+    // The guesses in the ring that a scan over these members would hand out, ascending.
+    [[nodiscard]] std::vector<uint32_t> kept_by_scan(std::span<const uint32_t> members) const;
     // A lease came back.
     void release(uint32_t expert);
     // Ends the stream. What it did not hand out is no longer protected. A decode stream touches its
@@ -170,7 +182,8 @@ private:
         uint32_t pins = 0;  // by the open stream and by leases
         bool landed = false;
         bool ring = false;
-        bool guess = false;  // nobody has asked for the expert since it was guessed
+        bool guess = false;   // nobody has asked for the expert since it was guessed
+        bool wasted = false;  // nobody will: a guess that was on its way when its stream came
     };
     struct Pool {
         std::vector<uint32_t> free_cache, free_ring;
@@ -184,6 +197,7 @@ private:
         std::vector<uint32_t> retired;
         std::optional<uint32_t> wanted;  // by resize(), when the open stream ends
         uint32_t ring_slots = 0, experts = 0;
+        std::vector<uint32_t> cached_of_layer;  // by number in layers_: experts in cache slots
     };
 
     void log(StoreEvent::Kind kind, uint32_t expert) {
@@ -204,13 +218,27 @@ private:
     void assign(uint32_t expert, uint32_t slot, uint32_t pins);
     uint32_t find_cache_slot(Pool& pool, uint32_t newcomer);
     void adopt(uint32_t expert);
-    void end_guesses();
+    [[nodiscard]] bool is_ring_guess(uint32_t expert) const {
+        return slot_of_[expert] != kNoSlot && slots_[slot_of_[expert]].guess &&
+               slots_[slot_of_[expert]].ring;
+    }
+    // Of those in the ring, all but `kept` (ascending).
+    void end_guesses(std::span<const uint32_t> kept);
     void count_guess(uint32_t expert, uint64_t& number, uint64_t& bytes);
     void pin(uint32_t expert);
     void unpin(uint32_t expert);
     void empty_slot(uint32_t expert);
+    [[nodiscard]] size_t layer_of(uint32_t expert) const;
+    // A cache slot is free, and the experts of the layer up to this one have fewer than their
+    // share.
+    [[nodiscard]] bool has_share(const Pool& pool, uint32_t expert) const;
 
     std::vector<ExpertId> ids_;
+    struct LayerRange {
+        uint32_t layer = 0;
+        uint32_t begin = 0;  // its first expert
+    };
+    std::vector<LayerRange> layers_;  // ascending
     std::vector<uint8_t> classes_;
     std::vector<uint32_t> slot_of_;
     std::vector<uint8_t> undelivered_;  // by expert: asked for by the open stream, not yet taken

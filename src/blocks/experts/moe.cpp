@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "blocks/experts/feed_forward.h"
 #include "blocks/linear.h"
@@ -49,7 +50,8 @@ Assignment assign(Compute& compute, const MoeBlock& block, uint32_t experts, uin
 class Walk {
 public:
     Walk(Compute& compute, ExpertStore& store, const MoeBlock& block, FloatRows h, uint32_t rows,
-         uint32_t top_k, RoutedRows routes, const Assignment& assignment, OutputRows out)
+         uint32_t top_k, RoutedRows routes, const Assignment& assignment,
+         FunctionRef<Status()> meanwhile, OutputRows out)
         : compute_(compute),
           store_(store),
           block_(block),
@@ -59,6 +61,7 @@ public:
           decode_(is_decode(rows, top_k)),
           routes_(routes),
           assignment_(assignment),
+          meanwhile_(meanwhile),
           out_(out),
           gathered_(compute.scratch.take<float>(uint64_t(kGroupPairs) * block.dim)),
           outputs_(compute.scratch.take<float>(uint64_t(kGroupPairs) * block.dim)) {}
@@ -74,9 +77,11 @@ public:
 
 private:
     void gather(const ExpertLease& lease, uint32_t from, uint32_t count);
+    // And gives the slots back at once: a scan's next reads go there.
     Status compute_group();
     void accumulate(uint32_t count);
-    Status release_held();
+    // Before the first wait, or at the end where nothing was waited for.
+    Status use_gap();
 
     Compute& compute_;
     ExpertStore& store_;
@@ -87,6 +92,8 @@ private:
     bool decode_;
     RoutedRows routes_;
     const Assignment& assignment_;
+    FunctionRef<Status()> meanwhile_;  // work that needs no expert
+    bool meanwhile_done_ = false;
     OutputRows out_;
     float* gathered_;                              // [kGroupPairs][dim]
     float* outputs_;                               // [kGroupPairs][dim]
@@ -139,19 +146,18 @@ void Walk::accumulate(uint32_t count) {
         compute_.pool.split(block_.dim, 16, part);
 }
 
+Status Walk::use_gap() {
+    return std::exchange(meanwhile_done_, true) ? Status() : meanwhile_();
+}
+
 Status Walk::compute_group() {
     TRY_STATUS(expert_batches(compute_, {batches_.data(), batch_count_}));
     batch_count_ = 0;
+    for (uint32_t i = 0; i < held_count_; ++i) held_[i].release();
+    held_count_ = 0;
     if (decode_) return {};
     accumulate(buffered_);
     buffered_ = 0;
-    return {};
-}
-
-Status Walk::release_held() {
-    TRY_STATUS(compute_group());
-    for (uint32_t i = 0; i < held_count_; ++i) held_[i].release();
-    held_count_ = 0;
     return {};
 }
 
@@ -161,7 +167,8 @@ Status Walk::run() {
         const bool must_wait = store_.ready() == 0;
         if (held_count_ == held_limit || batch_count_ == kGroupExperts ||
             (held_count_ > 0 && must_wait))
-            TRY_STATUS(release_held());
+            TRY_STATUS(compute_group());
+        if (must_wait) TRY_STATUS(use_gap());
         TRY(ExpertLease lease, store_.next());
         if (!lease) break;
         const uint32_t expert = lease.id().index;
@@ -175,7 +182,8 @@ Status Walk::run() {
         }
         held_[held_count_++] = std::move(lease);
     }
-    TRY_STATUS(release_held());
+    TRY_STATUS(compute_group());
+    TRY_STATUS(use_gap());
     if (!decode_) return {};
     // Experts came in any order; add them up in the order of the pairs, in which ids ascend within
     // a row.
@@ -245,15 +253,18 @@ Status moe_forward(Compute& compute, ExpertStore& store, const MoeBlock& block, 
     TRY_STATUS(store.open_stream({assignment.set, assignment.set_size},
                                  decode ? StreamKind::decode : StreamKind::scan, cancel));
     hooks.reading();
-    // The shared expert needs no disk: it runs while the first reads are under way.
-    float* shared = nullptr;
-    if (block.weights.shared) {
-        shared = compute.scratch.take<float>(uint64_t(row_count) * block.dim);
-        TRY_STATUS(feed_forward(compute, *block.weights.shared, h, row_count, {shared, block.dim}));
-    }
+    auto* shared = block.weights.shared
+                       ? compute.scratch.take<float>(uint64_t(row_count) * block.dim)
+                       : nullptr;
+    // The shared expert needs no disk: it runs while there is nothing else to do.
+    const auto run_shared = [&]() -> Status {
+        if (shared == nullptr) return {};
+        return feed_forward(compute, *block.weights.shared, h, row_count, {shared, block.dim});
+    };
     for (uint32_t r = 0; r < row_count; ++r)
         std::fill_n(out.values + uint64_t(r) * out.stride, block.dim, 0.0F);
-    Walk walk(compute, store, block, h, row_count, router.top_k, routes, assignment, out);
+    Walk walk(compute, store, block, h, row_count, router.top_k, routes, assignment, run_shared,
+              out);
     const Status walked = walk.run();
     store.close_stream();
     TRY_STATUS(walked);
