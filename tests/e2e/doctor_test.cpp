@@ -194,9 +194,14 @@ TEST(FullStateDirectory, CostsOneLine) {
                   .exit_code,
               0);
     const std::string before = read_bytes(state + "/usage");
-    const std::string script =
-        "ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
-        "--max-tokens 5 --state-dir \"$2\"";
+#if defined(__SANITIZE_THREAD__)
+    const std::string ignored = "trap '' XFSZ; ";  // its runtime writes before the program begins
+#else
+    const std::string ignored;
+#endif
+    const std::string script = ignored +
+                               "ulimit -f 0; exec \"$0\" chat --model \"$1\" --greedy "
+                               "--max-tokens 5 --state-dir \"$2\"";
     Program chat({"-c", script, COLIBRI_PROGRAM, nano(), state}, {{"COLI_USAGE", "true"}}, "",
                  "/bin/sh");
     chat.write_input("Hello.\nHello again.\nAnd again.\n");
@@ -211,19 +216,19 @@ TEST(FullStateDirectory, CostsOneLine) {
 }
 
 // Goal: a low soft limit on open files stops nobody, and doctor names a hard one that does.
-// Method: limits of 8 files set by a shell; an answer of nano, and doctor's report of it.
+// Method: limits of a few files set by a shell; an answer of nano, and doctor's report of it.
 TEST(OpenFiles, OnlyTheHardLimitCounts) {
     const auto limited = [&](const std::string& limit, const std::string& words) {
-        return Program({"-c", "ulimit " + limit + " 8; exec \"$0\" " + words, COLIBRI_PROGRAM}, {},
+        return Program({"-c", "ulimit " + limit + "; exec \"$0\" " + words, COLIBRI_PROGRAM}, {},
                        "", "/bin/sh")
             .finish();
     };
     const std::string model = " --model " + nano();
-    const Outcome soft = limited("-Sn", "run --greedy --max-tokens 2" + model + " Hello.");
+    const Outcome soft = limited("-Sn 8", "run --greedy --max-tokens 2" + model + " Hello.");
     EXPECT_EQ(soft.exit_code, 0) << soft.err;
-    const Outcome hard = limited("-n", "doctor --json" + model);
+    const Outcome hard = limited("-n 16", "doctor --json" + model);
     EXPECT_EQ(hard.exit_code, 1) << hard.err;
-    expect_finding(Json::parse(hard.out), "machine.open_files", "error", "8 files may be open");
+    expect_finding(Json::parse(hard.out), "machine.open_files", "error", "16 files may be open");
 }
 
 // Goal: every kind of broken model that people report has a finding that names the file, with a
