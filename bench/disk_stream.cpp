@@ -254,6 +254,13 @@ Result<ReadSpeed> measure_probe(const DiskSetup& setup, const std::shared_ptr<co
                               : measure_raw({&file, 1}, pattern);
 }
 
+// What a plan gives: the most for a scan, which has few slots here but not in a model.
+uint32_t ring_slots(const DiskSetup& setup, uint32_t slots) {
+    if (setup.scan) return 16;
+    return uint32_t(std::clamp<uint64_t>(
+        std::max(32 * kMiB / setup.expert_bytes, uint64_t(slots) / 16), 4, 16));
+}
+
 }  // namespace
 
 Status run_disk_stream(Options options) {
@@ -262,18 +269,13 @@ Status run_disk_stream(Options options) {
     const ExpertFile keeper(setup.path, setup.keep);
     TRY_STATUS(keeper.write(count * setup.expert_bytes));
     TRY(const auto file, File::open(setup.path));
-    Routes routes = random_routes(count);
-    if (!setup.routes.empty()) {
-        TRY(routes, recorded_routes(setup.routes, count));
-    }
+    TRY(Routes routes, setup.routes.empty() ? Result<Routes>(random_routes(count))
+                                            : recorded_routes(setup.routes, count));
     const uint32_t experts = routes.layers * routes.experts;
     const uint32_t slots = setup.scan ? 2 : experts * setup.slots_percent / 100;
-    // What a plan gives: the most for a scan, which has few slots here but not in a model.
-    const uint64_t share =
-        setup.scan ? 16 : std::max(32 * kMiB / setup.expert_bytes, slots / uint64_t(16));
-    const auto ring = uint32_t(std::clamp<uint64_t>(share, 4, 16));
-    TRY(const auto store, ExpertStore::create(store_config(file, routes, setup.expert_bytes, slots,
-                                                           ring, setup.reader)));
+    TRY(const auto store,
+        ExpertStore::create(store_config(file, routes, setup.expert_bytes, slots,
+                                         ring_slots(setup, slots), setup.reader)));
     Streamer streamer{.store = *store, .routes = routes};
     const StreamKind kind = setup.scan ? StreamKind::scan : StreamKind::decode;
     TRY(const std::vector<uint64_t> places, streamer.places(kind, setup.expert_bytes));
