@@ -26,6 +26,7 @@ struct DrivesOptions {
     PolicyKind policy = PolicyKind::frequency;
     uint64_t pause_us = StorageHealth::kPauseMinUs;
     bool alternate = false;  // every second expert is read from the first mirror to begin with
+    bool split = false;      // each file on a drive of its own
 };
 
 // A store whose original and mirrors are on drives of their own, which can be told to fail.
@@ -35,8 +36,9 @@ public:
         StoreConfig config = fixture.config();
         const uint32_t files = options.shape.files;
         for (uint32_t file = 0; file < config.files.size(); ++file)
-            config.places.of_file.push_back(file / files);
-        for (uint32_t place = 0; place <= options.shape.mirrors; ++place)
+            config.places.of_file.push_back(options.split ? file : file / files);
+        const uint32_t places = options.split ? files : options.shape.mirrors + 1;
+        for (uint32_t place = 0; place < places; ++place)
             config.places.directories.push_back("drive-" + std::to_string(place));
         for (ExpertSource& source : config.experts)
             if (options.alternate && source.id.index % 2 == 1)
@@ -298,6 +300,43 @@ TEST(StorageFaults, TheOnlyCopyIsAlwaysAsked) {
     EXPECT_EQ(world.store->storage().state, State::ok);
     // Once, and once more for each read of the last failed stream that failed after a good one.
     EXPECT_GE(take_lines(*world.store).recovered, 1U);
+}
+
+// Goal: of a model whose files lie on two drives without copies, what is on the good one is still
+// read when the other dies; the error names the dead one; all is well when it returns.
+// Method: in place, so that an expert is on one drive; the second file fails for ever, then
+// answers.
+TEST(StorageFaults, ASplitModelLosesOnlyWhatIsOnTheDeadDrive) {
+    Drives world({.shape = {.slots = 0, .in_place = true}, .split = true});
+    const auto on_drive = [&](uint32_t drive) {
+        std::vector<ExpertId> ids = world.fixture.all();
+        std::erase_if(ids, [&](ExpertId id) { return id.index % 2 != drive; });
+        return ids;
+    };
+    world.faults.add({.kind = ReadFault::Kind::io_error, .file = world.fixture.files()[1].get()});
+    for (const StreamKind kind : {StreamKind::decode, StreamKind::scan}) {
+        for (int pass = 0; pass < 4; ++pass) {
+            std::vector<ExpertId> wanted = on_drive(1);  // every pass fails at another expert
+            wanted.erase(wanted.begin(), wanted.begin() + 3 * pass);
+            const auto lost = read_all(world.fixture, *world.store, wanted, kind);
+            ASSERT_FALSE(lost);
+            EXPECT_EQ(lost.error().kind, ErrorKind::io);
+            EXPECT_NE(lost.error().message.find("experts-1.bin"), std::string::npos)
+                << lost.error().message;
+            const auto good = read_all(world.fixture, *world.store, on_drive(0), kind);
+            ASSERT_TRUE(good) << good.error().message;
+            EXPECT_EQ(good->size(), on_drive(0).size());
+        }
+    }
+    const StorageReport report = world.store->storage();
+    EXPECT_EQ(report.state, State::failed);
+    EXPECT_EQ(report.places[0].state, State::ok);
+    EXPECT_EQ(report.places[0].errors, 0U);
+    EXPECT_EQ(report.places[1].state, State::failed);
+    world.faults.clear();
+    world.expect_all(StreamKind::decode);
+    world.expect_all(StreamKind::scan);
+    EXPECT_EQ(world.store->storage().state, State::ok);
 }
 
 // Goal: a mirror that vanishes in the middle of a run costs nothing but speed.
