@@ -82,6 +82,7 @@ size_t Placement::layer_of(uint32_t expert) const {
 
 bool Placement::has_share(const Pool& pool, uint32_t expert) const {
     if (pool.free_cache.empty()) return false;
+    if (pool.slots >= pool.experts) return true;
     const size_t layer = layer_of(expert);
     const uint64_t up_to = expert + 1 - layers_[layer].begin;
     return uint64_t(pool.cached_of_layer[layer]) * pool.experts < up_to * pool.slots;

@@ -62,7 +62,7 @@ struct GuessCounts {
 //
 // Free cache slots that a scan or a guess fills are spread evenly over layers and within each:
 // where many residents lie together, a scan leaves the drive idle, and elsewhere the processor.
-// Decode steps, which evict, go by the policy alone.
+// Decode steps, which evict, take any; so does everybody where there is a slot for every expert.
 //
 // Slots are numbered through all pools: a pool's cache slots, then its ring slots, to begin with.
 class Placement {

@@ -309,6 +309,15 @@ TEST(Placement, ScansShareFreeSlotsAmongLayers) {
     EXPECT_EQ(fresh.resident(), 4U);
 }
 
+// Goal: where every expert has a slot, a scan keeps all, whatever was there before.
+// Method: no ring; the last two experts are resident when a scan asks for everything.
+TEST(Placement, ScansFillACacheForEverything) {
+    Placement placement(shape_of(12, 12, 0), kLru);
+    use(placement, StreamKind::decode, {10, 11});
+    use(placement, StreamKind::scan, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+    EXPECT_EQ(placement.resident(), 12U);
+}
+
 // Goal: guesses for a scan leave a quarter of the ring to what nobody guessed.
 // Method: a full cache and a ring of eight; six fit, and two more as guesses of a decode step.
 TEST(Placement, GuessesForScansLeaveRoom) {
