@@ -436,7 +436,9 @@ void Placement::close() {
         if (!delivered) unpin(expert);
         if (kind_ != StreamKind::decode || slot_of_[expert] == kNoSlot) continue;
         const Slot& slot = slots_[slot_of_[expert]];
-        if (slot.landed && slot.pins == 0) pools_[classes_[expert]].policy->touch(expert);
+        // In the ring it is a guess, made since the stream gave it back.
+        if (slot.landed && slot.pins == 0 && !slot.ring)
+            pools_[classes_[expert]].policy->touch(expert);
     }
     for (Pool& pool : pools_) {
         pool.waiting.clear();

@@ -309,6 +309,27 @@ TEST(Placement, ScansShareFreeSlotsAmongLayers) {
     EXPECT_EQ(fresh.resident(), 4U);
 }
 
+// Goal: a guess in the ring is none of the cache's business, not even one that the open decode
+// stream had asked for and given back.
+// Method: the second of two experts has only a ring slot; it is given back, guessed and landed
+// before the stream ends, and asked for by the next one.
+TEST(Placement, AGuessOfAMemberIsNotTouched) {
+    Placement placement(shape_of(10, 1, 2), kLru);
+    const std::vector<uint32_t> members{0, 1};
+    placement.open(StreamKind::decode, members);
+    for (const uint32_t expert : members) EXPECT_TRUE(placement.land(expert));
+    placement.take(1);
+    placement.release(1);
+    ASSERT_TRUE(placement.guess(1));
+    EXPECT_FALSE(placement.land(1));
+    placement.take(0);
+    placement.release(0);
+    placement.close();
+    use(placement, StreamKind::decode, {1});
+    EXPECT_TRUE(resident(placement, {1}));
+    EXPECT_EQ(placement.guesses().useful, 1U);
+}
+
 // Goal: where every expert has a slot, a scan keeps all, whatever was there before.
 // Method: no ring; the last two experts are resident when a scan asks for everything.
 TEST(Placement, ScansFillACacheForEverything) {
