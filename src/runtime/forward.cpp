@@ -19,7 +19,9 @@ namespace colibri {
 namespace {
 
 // Rows that are routed at a time to find what a scan will ask for: they cost scratch memory.
-constexpr uint32_t kGuessRows = 64;
+uint32_t guess_rows(uint32_t slice_rows) {
+    return std::clamp(slice_rows / 16, kDecodeRowsMax, 64U);
+}
 
 template <class... Ts>
 struct Overloaded : Ts... {
@@ -329,12 +331,13 @@ Status Pass::guess_union(uint32_t layer, size_t i, const Slice& s) {
     const auto& moe = std::get<MoeFeedForward>(model_.spec.layers[layer].sublayers[i].body);
     const auto& router = std::get<Router>(moe.router);
     const ScratchScope scope(scratch_);
-    const RoutedRows routes{.ids = scratch_.take<uint32_t>(kGuessRows * router.top_k),
-                            .weights = scratch_.take<float>(kGuessRows * router.top_k)};
+    const uint32_t rows_max = guess_rows(s.rows);
+    const RoutedRows routes{.ids = scratch_.take<uint32_t>(rows_max * router.top_k),
+                            .weights = scratch_.take<float>(rows_max * router.top_k)};
     auto* chosen = scratch_.take<uint8_t>(router.experts);
     std::fill_n(chosen, router.experts, uint8_t(0));
-    for (uint32_t begin = 0; begin < s.rows; begin += kGuessRows) {
-        const uint32_t rows = std::min(kGuessRows, s.rows - begin);
+    for (uint32_t begin = 0; begin < s.rows; begin += rows_max) {
+        const uint32_t rows = std::min(rows_max, s.rows - begin);
         TRY_STATUS(route_ahead(layer, i, s, begin, rows, routes));
         for (uint32_t g = 0; g < rows * router.top_k; ++g) chosen[routes.ids[g]] = 1;
     }
@@ -540,7 +543,7 @@ uint64_t pass_scratch_bytes(const ModelSpec& spec, bool indexers_present, bool d
                 body, body_scratch_bytes(sublayer.body, spec.dim, sparse, rows, context, threads));
     };
     for (const Layer& layer : spec.layers) look(layer, indexers_present);
-    body += guess_scratch_bytes(spec, std::min(rows, kGuessRows));
+    body += guess_scratch_bytes(spec, guess_rows(rows));
     if (draft) {
         look(spec.draft->layer, false);
         body = std::max(body, scratch_bytes_of<float>(n * 2 * spec.dim) +
