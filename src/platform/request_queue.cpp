@@ -188,6 +188,12 @@ RequestQueue::Outcome RequestQueue::finish(ChunkRead* chunk) {
     return {.finished = std::move(finished), .progress = std::nullopt};
 }
 
+std::optional<uint64_t> RequestQueue::Outcome::tag() const {
+    if (finished) return finished->tag;
+    if (progress) return progress->tag;
+    return std::nullopt;
+}
+
 void RequestQueue::Outcome::tell(ReadSink& sink) && {
     if (finished) sink.read_done(finished->tag, std::move(finished->status), finished->retries);
     if (progress) sink.read_progress(progress->tag, progress->bytes);

@@ -52,6 +52,8 @@ public:
     struct Outcome {
         std::optional<Finished> finished;  // the chunk was the last of its request
         std::optional<Progress> progress;  // there is more of its request now
+        // Of the request, if there is something to tell.
+        [[nodiscard]] std::optional<uint64_t> tag() const;
         void tell(ReadSink& sink) &&;
     };
     // A chunk is done or has failed.

@@ -133,6 +133,12 @@ void Uring::push_read(int descriptor, std::span<std::byte> into, uint64_t offset
     ++pushed_;
 }
 
+void Uring::submit() {
+    if (pushed_ == 0) return;
+    const long took = ::syscall(SYS_io_uring_enter, descriptor_, pushed_, 0, 0, nullptr, 0);
+    if (took > 0) pushed_ -= uint32_t(took);
+}
+
 void Uring::submit_and_wait() {
     while (true) {
         const long took = ::syscall(SYS_io_uring_enter, descriptor_, pushed_, 1,

@@ -28,9 +28,11 @@ public:
     Uring& operator=(const Uring&) = delete;
     ~Uring();
 
-    // Puts a positioned read into the ring; submit_and_wait() starts it. The caller keeps at most
-    // `entries` under way.
+    // Puts a positioned read into the ring; submit() and submit_and_wait() start it. The caller
+    // keeps at most `entries` under way.
     void push_read(int descriptor, std::span<std::byte> into, uint64_t offset, uint64_t tag);
+    // Starts what was pushed; what the system cannot take now stays for the next call.
+    void submit();
     // Starts what was pushed and waits for at least one completion.
     void submit_and_wait();
     // False when none has come.

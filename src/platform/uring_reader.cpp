@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/threads.h"
@@ -102,24 +103,35 @@ private:
                                 kWakeTag);
             {
                 const std::lock_guard lock(mutex_);
-                if (stop_ && queue_.is_idle()) return;
+                if (stop_ && queue_.is_idle() && outcomes_.empty()) return;
                 while (ChunkRead* chunk = queue_.next()) {
                     if (chunk->is_done()) {
-                        done_.push_back(chunk);
+                        outcomes_.push_back(queue_.finish(chunk));
                     } else {
                         push(*chunk);
                     }
                 }
-                sleeps_ = done_.empty();
+                sleeps_ = outcomes_.empty();  // what the sink submits when told needs no wake
             }
-            if (!done_.empty()) {
-                for (ChunkRead* chunk : done_) finish(chunk);
-                done_.clear();
-                continue;
+            if (outcomes_.empty()) {
+                ring_.submit_and_wait();
+            } else {
+                // The drive goes on meanwhile.
+                ring_.submit();
+                tell_outcomes();
             }
-            ring_.submit_and_wait();
             take_completions();
         }
+    }
+
+    // Many chunks come at once. Of the progress of a request the last word is enough.
+    void tell_outcomes() {
+        for (size_t i = 0; i < outcomes_.size(); ++i) {
+            const bool more_follows = i + 1 < outcomes_.size() && outcomes_[i].progress &&
+                                      outcomes_[i].progress->tag == outcomes_[i + 1].tag();
+            if (!more_follows) std::move(outcomes_[i]).tell(sink_);
+        }
+        outcomes_.clear();
     }
 
     void take_completions() {
@@ -139,7 +151,10 @@ private:
                     break;
                 case ChunkRead::Step::again: push(*chunk); break;
                 case ChunkRead::Step::done:
-                case ChunkRead::Step::failed: finish(chunk); break;
+                case ChunkRead::Step::failed: {
+                    const std::lock_guard lock(mutex_);
+                    outcomes_.push_back(queue_.finish(chunk));
+                }
             }
         }
     }
@@ -150,14 +165,6 @@ private:
                         reinterpret_cast<uint64_t>(&chunk));
     }
 
-    void finish(ChunkRead* chunk) {
-        std::unique_lock lock(mutex_);
-        sleeps_ = false;  // what the sink submits now needs no wake
-        RequestQueue::Outcome outcome = queue_.finish(chunk);
-        lock.unlock();
-        std::move(outcome).tell(sink_);
-    }
-
     ReadSink& sink_;
     const ReadHook hook_;
     const int wake_;  // an eventfd that the ring reads
@@ -165,7 +172,7 @@ private:
     Uring ring_;
     uint64_t wake_count_ = 0;
     bool wake_armed_ = false;
-    std::vector<ChunkRead*> done_;  // chunks of no bytes
+    std::vector<RequestQueue::Outcome> outcomes_;  // that the sink has not been told yet
 
     std::mutex mutex_;
     RequestQueue queue_;
