@@ -134,7 +134,8 @@ constexpr OptionSpec kOptions[] = {
      .most = 1073741824,
      .commands = kAll,
      .group = kModel,
-     .help = "Bytes that are read from a drive at a time. Auto: 12M. Never changes the answer."},
+     .help = "Bytes that are read from a drive at a time. Auto: 12M; while a prompt is read, 64M "
+             "at least. Never changes the answer."},
     {.id = Opt::chunk,
      .name = "chunk",
      .type = OptionType::bytes,
@@ -144,7 +145,8 @@ constexpr OptionSpec kOptions[] = {
      .most = 67108864,
      .commands = kAll,
      .group = kModel,
-     .help = "Longest single read; larger experts are read in several. Auto: 1M. Never changes the "
+     .help = "Longest single read; larger experts are read in several. Auto: 1M; while a prompt is "
+             "read, 4M at least. Never changes the "
              "answer."},
 
     {.id = Opt::dir,

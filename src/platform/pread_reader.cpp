@@ -24,6 +24,8 @@ RequestQueue::Limits pread_limits(const ReaderOptions& options) {
             .chunks = std::max(1U, options.threads),
             .chunk_bytes = options.chunk_bytes,
             .in_flight_bytes = options.in_flight_bytes,
+            .bulk_chunk_bytes = options.bulk_chunk_bytes,
+            .bulk_in_flight_bytes = options.bulk_in_flight_bytes,
             .direct = options.kind != ReaderKind::buffered};
 }
 

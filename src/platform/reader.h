@@ -35,6 +35,9 @@ struct ReadRequest {
     // Nobody waits for it: it gets the drive while no other request wants it, a few chunks at a
     // time, and stops between two of them when one comes.
     bool background = false;
+    // One of many that are wanted one after the other: nobody waits for this one alone. What counts
+    // is that the drive never runs dry.
+    bool bulk = false;
 };
 
 // Gets each finished request once, on a thread of the reader, several at a time. It may call submit
@@ -105,6 +108,8 @@ struct ReaderOptions {
     uint32_t queue_capacity = 16;                 // requests waiting to be started
     uint64_t chunk_bytes = 1024 * 1024;           // a multiple of kDirectBlockBytes
     uint64_t in_flight_bytes = 12 * 1024 * 1024;  // one chunk may always be in flight
+    uint64_t bulk_chunk_bytes = 4 * 1024 * 1024;  // as the two above, of requests in bulk
+    uint64_t bulk_in_flight_bytes = 64 * 1024 * 1024;
     ReadHook hook;
 };
 

@@ -17,7 +17,8 @@ constexpr uint64_t kBackgroundChunks = 6;
 }  // namespace
 
 RequestQueue::RequestQueue(const Limits& limits) : limits_(limits) {
-    CHECK(limits.chunk_bytes > 0 && limits.chunk_bytes % kDirectBlockBytes == 0);
+    for (const uint64_t chunk_bytes : {limits.chunk_bytes, limits.bulk_chunk_bytes})
+        CHECK(chunk_bytes > 0 && chunk_bytes % kDirectBlockBytes == 0);
     CHECK(limits.chunks > 0);
     foreground_.waiting.reserve(limits.requests);
     background_.waiting.reserve(limits.requests);
@@ -89,21 +90,23 @@ void RequestQueue::clear_waiting() {
     background_.waiting.clear();
 }
 
-bool RequestQueue::has_room(bool background) const {
+// For the next chunk of a lane that is not empty.
+bool RequestQueue::has_room(const Lane& lane) const {
     if (in_flight_ == 0) return true;
-    const uint64_t bytes =
-        background ? std::min(kBackgroundChunks * limits_.chunk_bytes, limits_.in_flight_bytes)
-                   : limits_.in_flight_bytes;
+    const ReadRequest& request =
+        lane.partial ? active_[lane.current].request : lane.waiting.front();
+    uint64_t bytes = request.bulk ? limits_.bulk_in_flight_bytes : limits_.in_flight_bytes;
+    if (request.background && !request.bulk)
+        bytes = std::min(bytes, kBackgroundChunks * limits_.chunk_bytes);
     return in_flight_ < limits_.chunks && in_flight_bytes_ < bytes &&
-           (!background || waited_for_ == 0);
+           (!request.background || waited_for_ == 0);
 }
 
 // A request that has left the background half handed out goes on first.
 RequestQueue::Lane* RequestQueue::next_lane() {
     const bool promoted = background_.partial && !active_[background_.current].request.background;
-    if (promoted) return has_room(false) ? &background_ : nullptr;
-    if (!foreground_.is_empty()) return has_room(false) ? &foreground_ : nullptr;
-    return !background_.is_empty() && has_room(true) ? &background_ : nullptr;
+    Lane& lane = promoted || foreground_.is_empty() ? background_ : foreground_;
+    return !lane.is_empty() && has_room(lane) ? &lane : nullptr;
 }
 
 void RequestQueue::start_next(Lane& lane) {
@@ -147,7 +150,9 @@ ChunkRead* RequestQueue::hand_out(Lane& lane) {
         // Cut at multiples of the chunk size from the block in which the range begins.
         const uint64_t from =
             direct >= 0 ? lane.range_at / kDirectBlockBytes * kDirectBlockBytes : lane.range_at;
-        const uint64_t end = std::min(from + limits_.chunk_bytes, range.offset + range.out.size());
+        const uint64_t chunk_bytes =
+            active.request.bulk ? limits_.bulk_chunk_bytes : limits_.chunk_bytes;
+        const uint64_t end = std::min(from + chunk_bytes, range.offset + range.out.size());
         chunk = ChunkRead(range, lane.range_at, end, direct);
         piece.begin = lane.range_at;
         piece.bytes = chunk.call_bytes();

@@ -21,6 +21,7 @@ public:
         uint32_t chunks = 8;     // in flight
         uint64_t chunk_bytes = 0;
         uint64_t in_flight_bytes = 0;
+        uint64_t bulk_chunk_bytes = 0, bulk_in_flight_bytes = 0;
         bool direct = true;
     };
     explicit RequestQueue(const Limits& limits);
@@ -94,7 +95,7 @@ private:
         [[nodiscard]] bool is_empty() const { return waiting.empty() && !partial; }
     };
 
-    [[nodiscard]] bool has_room(bool background) const;
+    [[nodiscard]] bool has_room(const Lane& lane) const;
     [[nodiscard]] Lane* next_lane();
     [[nodiscard]] ChunkRead* hand_out(Lane& lane);
     void start_next(Lane& lane);

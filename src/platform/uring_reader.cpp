@@ -32,6 +32,8 @@ RequestQueue::Limits uring_limits(const ReaderOptions& options) {
             .chunks = kChunksMax,
             .chunk_bytes = options.chunk_bytes,
             .in_flight_bytes = options.in_flight_bytes,
+            .bulk_chunk_bytes = options.bulk_chunk_bytes,
+            .bulk_in_flight_bytes = options.bulk_in_flight_bytes,
             .direct = true};
 }
 

@@ -29,6 +29,8 @@ Result<ReaderOptions> reader_options(ReaderKind kind, uint64_t in_flight_bytes,
     ReaderOptions options{.kind = kind};
     if (chunk_bytes != 0) options.chunk_bytes = round_up(chunk_bytes, kDirectBlockBytes);
     if (in_flight_bytes != 0) options.in_flight_bytes = in_flight_bytes;
+    options.bulk_chunk_bytes = std::max(options.bulk_chunk_bytes, options.chunk_bytes);
+    options.bulk_in_flight_bytes = std::max(options.bulk_in_flight_bytes, options.in_flight_bytes);
     if (in_flight_bytes != 0 || chunk_bytes != 0)
         options.threads = uint32_t(std::clamp<uint64_t>(
             ceil_div(options.in_flight_bytes, options.chunk_bytes), 1, kReaderThreadsMax));

@@ -24,7 +24,8 @@ inline constexpr uint64_t kInFlightBytesMin = 64 * 1024;
 inline constexpr uint64_t kInFlightBytesMax = 1024 * 1024 * 1024;
 
 // Bounds of 0 are the reader's defaults; chunks are rounded up to whole blocks. A reader of threads
-// has one chunk a thread under way, so that given bounds say how many threads it gets. Errors:
+// has one chunk a thread under way, so that given bounds say how many threads it gets. Bounds above
+// those of reads in bulk raise these. Errors:
 // invalid_input naming the option, its value and the limits.
 [[nodiscard]] Result<ReaderOptions> reader_options(ReaderKind kind, uint64_t in_flight_bytes,
                                                    uint64_t chunk_bytes);

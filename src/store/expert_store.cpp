@@ -58,7 +58,7 @@ struct ExpertStore::Impl {
         ahead.clear();
         ahead_begin = 0;
     }
-    void request_speculative();
+    void request_speculative(bool bulk);
     void end_stream();
     [[nodiscard]] Status empty_ring(const CancelToken* token);
     void take_completions();
@@ -75,7 +75,10 @@ struct ExpertStore::Impl {
     [[nodiscard]] Pipeline::Order order_for(uint32_t expert, uint32_t slot) {
         if (pageless[slot] != 0) reclaim_pages(pages_of(slot));
         pageless[slot] = 0;
-        return {.expert = expert, .slot = slots[slot], .keep = !placement.in_ring(slot)};
+        return {.expert = expert,
+                .slot = slots[slot],
+                .keep = !placement.in_ring(slot),
+                .bulk = kind == StreamKind::scan};
     }
 
     [[nodiscard]] std::span<std::byte> pages_of(uint32_t slot) const {
@@ -178,8 +181,9 @@ void ExpertStore::Impl::start_stream() {
     orders.clear();
     for (const uint32_t expert : placement.missed()) {
         const uint32_t slot = placement.slot_of(expert);
-        orders.push_back(slot == kNoSlot ? Pipeline::Order{.expert = expert}
-                                         : order_for(expert, slot));
+        orders.push_back(slot == kNoSlot
+                             ? Pipeline::Order{.expert = expert, .bulk = kind == StreamKind::scan}
+                             : order_for(expert, slot));
     }
     pipeline->request(orders);
 }
@@ -213,15 +217,16 @@ void ExpertStore::Impl::guess_ahead() {
             break;
         CHECK(placement.guess(expert));
     }
-    request_speculative();
+    request_speculative(ahead_kind == StreamKind::scan);
 }
 
 // The slots that warm() or guess() have just given out.
-void ExpertStore::Impl::request_speculative() {
+void ExpertStore::Impl::request_speculative(bool bulk) {
     orders.clear();
     for (const auto& [expert, slot] : placement.assignments()) {
         orders.push_back(order_for(expert, slot));
         orders.back().keep = orders.back().speculative = true;
+        orders.back().bulk = bulk;
     }
     placement.clear_assignments();
     if (!orders.empty()) pipeline->request(orders);
@@ -443,7 +448,7 @@ void ExpertStore::warm(std::span<const ExpertId> set) {
         impl.warming_count += impl.warming[expert] == 0 ? 1 : 0;
         impl.warming[expert] = 1;
     }
-    impl.request_speculative();
+    impl.request_speculative(false);
 }
 
 void ExpertStore::hold_warming(bool held) {

@@ -128,6 +128,7 @@ void Pipeline::request(std::span<const Order> orders) {
         Flight& flight = flights_[order.expert];
         flight.slot = order.slot;
         flight.keep = order.keep;
+        flight.bulk = order.bulk;
         somebody_waits |= !order.speculative;
         if (flight.unwanted) {
             flight.wanted_again = true;
@@ -155,6 +156,7 @@ void Pipeline::assign(const Order& order) {
     if (flight.phase == Phase::idle) return;
     flight.slot = order.slot;
     flight.keep = order.keep;
+    flight.bulk = order.bulk;
     if (flight.phase == Phase::slotless) {
         std::erase(slotless_, order.expert);
         flight.phase = Phase::queued;
@@ -230,8 +232,10 @@ void Pipeline::start_reads() {
     }
     // A drive serves all that it has at once: a guess that joins a demand read slows it down.
     if (speculative_held_ || demand_reading_ > 0) return;
-    while (!speculative_.empty() && speculative_reading_ < kSpeculativeMax) {
-        if (!start_read(speculative_.experts[speculative_.begin])) return;
+    while (!speculative_.empty()) {
+        const uint32_t expert = speculative_.experts[speculative_.begin];
+        const uint32_t most = flights_[expert].bulk ? kBulkSpeculativeMax : kSpeculativeMax;
+        if (speculative_reading_ >= most || !start_read(expert)) return;
         speculative_.pop();
     }
 }
@@ -300,8 +304,10 @@ void Pipeline::submit(uint32_t expert) {
     ticket.tag = uint64_t(++attempts_) << 32 | expert;
     ticket.arrived_bytes = ticket.checked_bytes = 0;
     std::erase(landing_queue_, expert);
-    CHECK(reader_->submit(
-        {.tag = ticket.tag, .ranges = ticket.ranges, .background = flight.speculative}));
+    CHECK(reader_->submit({.tag = ticket.tag,
+                           .ranges = ticket.ranges,
+                           .background = flight.speculative,
+                           .bulk = flight.bulk}));
 }
 
 void Pipeline::read_done(uint64_t tag, Status status, uint32_t retries) {
@@ -330,8 +336,8 @@ void Pipeline::take_result(uint32_t expert, Status status, uint32_t retries) {
         blame(tickets_[flight.ticket], status.error(), false);
     if (flight.wanted_again) {
         const std::span<std::byte> slot = flight.slot;
-        const bool keep = flight.keep;
-        finish(expert, {.slot = slot, .phase = Phase::queued, .keep = keep});
+        const bool keep = flight.keep, bulk = flight.bulk;
+        finish(expert, {.slot = slot, .phase = Phase::queued, .keep = keep, .bulk = bulk});
     } else if (flight.unwanted) {
         finish(expert, Flight{});
     } else if (!status && status.error().kind == ErrorKind::cancelled) {

@@ -31,7 +31,7 @@ namespace colibri {
 // the consumer.
 //
 // Speculative reads wait until no other is waiting or with the reader, and at most kSpeculativeMax
-// are with the reader.
+// (in bulk kBulkSpeculativeMax) are with the reader.
 class Pipeline final : private ReadSink {
 public:
     struct Order {
@@ -39,6 +39,7 @@ public:
         std::span<std::byte> slot;  // empty: not known yet
         bool keep = false;          // lands even when its stream is cancelled meanwhile
         bool speculative = false;   // nobody waits for it: slot known, kept, not of any stream
+        bool bulk = false;          // of a scan, or for one: ReadRequest::bulk
     };
     struct Completion {
         uint32_t expert = 0;
@@ -51,6 +52,7 @@ public:
         uint64_t read_bytes = 0, reads = 0, retries = 0, corrupt_reads = 0, mirror_reads = 0;
     };
     static constexpr uint32_t kSpeculativeMax = 2;
+    static constexpr uint32_t kBulkSpeculativeMax = 16;
 
     // `table` must outlive the pipeline; files and the landing function are taken from `config`.
     // Errors: out_of_budget.
@@ -117,6 +119,7 @@ private:
         Phase phase = Phase::idle;
         bool keep = false;
         bool speculative = false;
+        bool bulk = false;
         bool orphaned = false;  // started for a stream that was cancelled, and kept or wanted again
         bool unwanted = false;  // reading, and to be thrown away
         bool wanted_again = false;  // unwanted, and in the queue
