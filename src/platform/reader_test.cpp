@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -263,36 +264,45 @@ TEST_P(ReaderConformance, MovesWholeBlocksOnce) {
     EXPECT_EQ(moved(4097, 100000), direct() ? 102400U : 100000U);
 }
 
-// Goal: large ranges go out in chunks, neither too many bytes nor more than the bound in flight.
-// Method: calls of a blocked device counted, then all.
+// Goal: large ranges go out in chunks, neither too many bytes nor more than the bound in flight;
+// reads in bulk have bounds of their own. Method: calls of a blocked device counted, then all.
 TEST_P(ReaderConformance, CutsLargeRangesAndBoundsBytesInFlight) {
     const Fixture fixture;
     const ReadFaults disk;
     Sink sink;
-    const Place place(fixture, 8192, 256 * kKiB, roomy());
-    const ReadRange range = place.range();
-    std::atomic<uint64_t> largest{0};
+    std::mutex mutex;
+    std::vector<uint64_t> sizes;
     ReaderOptions options = small();
     options.threads = 8;
+    options.bulk_chunk_bytes = 32 * kKiB;
+    options.bulk_in_flight_bytes = 192 * kKiB;
     options.hook = [&, inner = disk.hook()](const SystemRead& call, int64_t result) {
-        uint64_t seen = largest.load();
-        while (seen < call.into.size() && !largest.compare_exchange_weak(seen, call.into.size())) {
+        {
+            const std::lock_guard lock(mutex);
+            sizes.push_back(call.into.size());
         }
         return inner(call, result);
     };
-    if (GetParam().kind != ReaderKind::uring) disk.add({.kind = ReadFault::Kind::blocked});
     const auto made = reader(sink, options);
-    ASSERT_TRUE(made->submit({.tag = 1, .ranges = {&range, 1}}));
-    if (GetParam().kind != ReaderKind::uring) {
-        while (disk.calls() < 4) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        EXPECT_EQ(disk.calls(), 4U) << "64 KiB in flight are four chunks";
+    for (const bool bulk : {false, true}) {
+        const Place place(fixture, 8192, 256 * kKiB, roomy());
+        const ReadRange range = place.range();
+        const uint64_t calls = disk.calls();
+        if (GetParam().kind != ReaderKind::uring) disk.add({.kind = ReadFault::Kind::blocked});
+        ASSERT_TRUE(made->submit({.tag = bulk, .ranges = {&range, 1}, .bulk = bulk}));
+        if (GetParam().kind != ReaderKind::uring) {
+            const uint64_t chunks = bulk ? 192 / 32 : 64 / 16;
+            while (disk.calls() < calls + chunks) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            EXPECT_EQ(disk.calls(), calls + chunks) << "as many as are in flight";
+        }
+        disk.clear();
+        ASSERT_TRUE(sink.wait(1 + bulk).at(bulk).status);
+        EXPECT_TRUE(fixture.equal(range));
+        const uint64_t chunk_bytes = (bulk ? 32 : 16) * kKiB;
+        EXPECT_EQ(std::exchange(sizes, {}),
+                  std::vector<uint64_t>(256 * kKiB / chunk_bytes, chunk_bytes));
     }
-    disk.clear();
-    ASSERT_TRUE(sink.wait(1).at(1).status);
-    EXPECT_TRUE(fixture.equal(range));
-    EXPECT_EQ(largest.load(), 16 * kKiB);
-    EXPECT_EQ(disk.calls(), 16U);
 }
 
 // Goal: EIO is tried twice, EAGAIN waited for, EINTR ignored; what lasts is reported with file,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -503,6 +504,45 @@ TEST(ExpertStore, WarmingOnHoldReadsNothing) {
     }
     EXPECT_EQ(store->counters().resident, 6U);
     EXPECT_EQ(store->counters().reads, 6U);
+}
+
+// Goal: what a scan reads, and what is read ahead for one, goes in bulk; a decode step's reads and
+// guesses do not.
+// Method: the largest call of each, with different chunks for the two.
+TEST(ExpertStore, ScansReadInBulk) {
+    const StoreFixture fixture({.extent_bytes = 8 * 1024, .ring_slots = 4, .in_place = true});
+    std::mutex mutex;
+    uint64_t largest = 0;
+    StoreConfig config = fixture.config();
+    config.reader.chunk_bytes = 4 * kKiB;
+    config.reader.bulk_chunk_bytes = 12 * kKiB;
+    config.reader.hook = [&](const SystemRead& call, int64_t result) {
+        const std::lock_guard lock(mutex);
+        largest = std::max(largest, uint64_t(call.into.size()));
+        return result;
+    };
+    const auto store = make_store(std::move(config));
+    const auto largest_of = [&](StreamKind kind, bool ahead) {
+        store->forget();
+        largest = 0;
+        const std::vector<ExpertId> set{{0, 0}, {0, 1}};
+        if (ahead) {
+            store->prefetch(set, kind);
+            const auto resident = [&] {
+                (void)store->ready();
+                return store->counters().resident;
+            };
+            while (resident() < set.size()) std::this_thread::yield();
+        } else {
+            EXPECT_TRUE(read_all(fixture, *store, set, kind));
+        }
+        const std::lock_guard lock(mutex);
+        return largest;
+    };
+    for (const bool ahead : {false, true}) {
+        EXPECT_EQ(largest_of(StreamKind::scan, ahead), 12 * kKiB) << ahead;
+        EXPECT_EQ(largest_of(StreamKind::decode, ahead), 4 * kKiB) << ahead;
+    }
 }
 
 }  // namespace colibri
