@@ -545,4 +545,28 @@ TEST(ExpertStore, ScansReadInBulk) {
     }
 }
 
+// Goal: a scan never has more in flight than a quarter of its ring: the rest is what is computed
+// meanwhile. Method: calls of a blocked device counted.
+TEST(ExpertStore, ScansKeepMostOfTheRingFree) {
+    const StoreFixture fixture(
+        {.extent_bytes = 8 * 1024, .slots = 2, .ring_slots = 8, .in_place = true});
+    const ReadFaults disk;
+    StoreConfig config = fixture.config();
+    config.reader = {.kind = ReaderKind::pread,
+                     .threads = 16,
+                     .chunk_bytes = 4 * kKiB,
+                     .in_flight_bytes = 4 * kKiB,
+                     .bulk_chunk_bytes = 12 * kKiB,
+                     .hook = disk.hook()};
+    const auto store = make_store(std::move(config));
+    disk.add({.kind = ReadFault::Kind::blocked});
+    const std::vector<ExpertId> all = fixture.all();
+    ASSERT_TRUE(store->open_stream(all, StreamKind::scan));
+    while (disk.calls() < 4) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(disk.calls(), 4U) << "two of eight experts are four chunks";
+    disk.clear();
+    EXPECT_TRUE(read_all(fixture, *store, all, StreamKind::scan));
+}
+
 }  // namespace colibri

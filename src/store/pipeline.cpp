@@ -42,12 +42,14 @@ std::vector<std::string> place_names(const StoreConfig& config) {
     return {slash == std::string::npos ? "." : path.substr(0, slash)};
 }
 
-Result<std::unique_ptr<Reader>> make_reader(ReadSink& sink, const StoreConfig& config,
-                                            uint32_t requests) {
-    if (config.make_reader) return config.make_reader(sink, requests);
-    ReaderOptions options = config.reader;
-    options.queue_capacity = requests;
-    return make_reader(sink, std::move(options));
+// While a scan reads this much, it can compute as much again that has come, and release slots for
+// what is read next: a drive may deliver all it has been asked for at once.
+uint64_t quarter_of_ring(const StoreConfig& config) {
+    uint64_t bytes = UINT64_MAX;
+    for (const SlotClass& slot_class : config.classes)
+        if (slot_class.ring_slots > 0)
+            bytes = std::min(bytes, slot_class.ring_slots * slot_class.slot_bytes / 4);
+    return bytes;
 }
 
 }  // namespace
@@ -56,6 +58,7 @@ Pipeline::Pipeline(const ExpertTable& table, const StoreConfig& config)
     : table_(table),
       files_(config.files),
       landing_(config.landing),
+      quarter_of_ring_(quarter_of_ring(config)),
       flights_(table.size()),
       health_(place_names(config), config.storage_pause_us) {}
 
@@ -68,7 +71,11 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const ExpertTable& table,
     pipeline->slotless_.reserve(table.size());
     pipeline->landing_queue_.reserve(ticket_count);
     pipeline->completions_.reserve(ticket_count);
-    TRY(pipeline->reader_, make_reader(*pipeline, config, std::max(1U, ticket_count)));
+    if (config.make_reader) {
+        TRY(pipeline->reader_, config.make_reader(*pipeline, std::max(1U, ticket_count)));
+    } else {
+        TRY(pipeline->reader_, make_reader(*pipeline, pipeline->bounded(config.reader)));
+    }
     TRY_STATUS(pipeline->start_workers(std::max(1U, config.landing_threads)));
     return pipeline;
 }
@@ -91,6 +98,13 @@ Status Pipeline::make_tickets(const StoreConfig& config) {
         (i < counts.staged ? free_staged_ : free_in_place_).push_back(i);
     }
     return {};
+}
+
+ReaderOptions Pipeline::bounded(ReaderOptions options) const {
+    options.queue_capacity = std::max(1U, uint32_t(tickets_.size()));
+    options.bulk_in_flight_bytes =
+        std::max(options.in_flight_bytes, std::min(options.bulk_in_flight_bytes, quarter_of_ring_));
+    return options;
 }
 
 Pipeline::~Pipeline() {
@@ -488,8 +502,7 @@ Status Pipeline::use_reader(ReaderOptions options) {
         lock.lock();
     }
     CHECK(demand_.empty() && speculative_.empty() && slotless_.empty());
-    options.queue_capacity = std::max(1U, uint32_t(tickets_.size()));
-    TRY(auto reader, make_reader(*this, std::move(options)));
+    TRY(auto reader, make_reader(*this, bounded(std::move(options))));
     reader.swap(reader_);
     lock.unlock();  // the old reader's threads may be on their way out of read_done()
     return {};

@@ -157,6 +157,8 @@ private:
 
     Pipeline(const ExpertTable& table, const StoreConfig& config);
     [[nodiscard]] Status make_tickets(const StoreConfig& config);
+    // With what this pipeline may ask of a reader.
+    [[nodiscard]] ReaderOptions bounded(ReaderOptions options) const;
     void read_done(uint64_t tag, Status status, uint32_t retries) override;
     [[nodiscard]] Status start_workers(uint32_t count);
     void landing_worker();
@@ -200,6 +202,7 @@ private:
     const ExpertTable& table_;
     const std::vector<std::shared_ptr<const File>> files_;
     const LandingFunction landing_;
+    const uint64_t quarter_of_ring_;
 
     mutable std::mutex mutex_;
     std::condition_variable landing_came_;
