@@ -293,7 +293,10 @@ TEST(StorageFaults, TheOnlyCopyIsAlwaysAsked) {
             read_all(world.fixture, *world.store, world.fixture.all(), StreamKind::decode));
     EXPECT_EQ(world.store->storage().state, State::failed);
     const Lines lines = take_lines(*world.store);
-    EXPECT_EQ(lines.all, 2U) << "an expert is lost, the drive does not answer";
+    // An expert is lost, the drive does not answer: the first is not said when reads that were under
+    // way together have shown the second before.
+    EXPECT_GE(lines.all, 1U);
+    EXPECT_LE(lines.all, 2U);
     world.faults.clear();
     world.expect_all(StreamKind::decode);
     world.expect_all(StreamKind::decode);
