@@ -293,8 +293,8 @@ TEST(StorageFaults, TheOnlyCopyIsAlwaysAsked) {
             read_all(world.fixture, *world.store, world.fixture.all(), StreamKind::decode));
     EXPECT_EQ(world.store->storage().state, State::failed);
     const Lines lines = take_lines(*world.store);
-    // An expert is lost, the drive does not answer: the first is not said when reads that were under
-    // way together have shown the second before.
+    // An expert is lost, the drive does not answer: the first is not said when reads under way at
+    // the same time have shown the second before.
     EXPECT_GE(lines.all, 1U);
     EXPECT_LE(lines.all, 2U);
     world.faults.clear();
