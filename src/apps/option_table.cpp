@@ -134,8 +134,8 @@ constexpr OptionSpec kOptions[] = {
      .most = 1073741824,
      .commands = kAll,
      .group = kModel,
-     .help = "Bytes that are read from a drive at a time. Auto: 12M; while a prompt is read, 64M "
-             "at least. Never changes the answer."},
+     .help = "Bytes that are read from a drive at a time. Auto: 12M. A prompt's reads may be more "
+             "at a time, up to 64M. Never changes the answer."},
     {.id = Opt::chunk,
      .name = "chunk",
      .type = OptionType::bytes,
@@ -145,9 +145,9 @@ constexpr OptionSpec kOptions[] = {
      .most = 67108864,
      .commands = kAll,
      .group = kModel,
-     .help = "Longest single read; larger experts are read in several. Auto: 1M; while a prompt is "
-             "read, 4M at least. Never changes the "
-             "answer."},
+     .help = "Longest single read; larger experts are read in several. Auto: 1M; a prompt's reads: "
+             "4M at "
+             "least. Never changes the answer."},
 
     {.id = Opt::dir,
      .name = "dir",

@@ -33,7 +33,7 @@ struct ReadRequest {
     uint64_t tag = 0;                   // unique among the requests under way
     std::span<const ReadRange> ranges;  // owned by the caller, unchanged until the request is done
     // Nobody waits for it: it gets the drive while no other request wants it, a few chunks at a
-    // time, and stops between two of them when one comes.
+    // time unless in bulk, and stops between two of them when one comes.
     bool background = false;
     // One of many that are wanted one after the other: nobody waits for this one alone. What counts
     // is that the drive never runs dry.

@@ -42,8 +42,8 @@ std::vector<std::string> place_names(const StoreConfig& config) {
     return {slash == std::string::npos ? "." : path.substr(0, slash)};
 }
 
-// While a scan reads this much, it can compute as much again that has come, and release slots for
-// what is read next: a drive may deliver all it has been asked for at once.
+// A drive may deliver all it has been asked for at once; the rest of the ring is what a scan
+// computes meanwhile, and whose slots it gives back for what is read next (decision 017).
 uint64_t quarter_of_ring(const StoreConfig& config) {
     uint64_t bytes = UINT64_MAX;
     for (const SlotClass& slot_class : config.classes)
