@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "store/expert_store.h"
 
@@ -10,17 +11,21 @@ namespace colibri {
 
 enum class PrefetchMode : uint8_t { automatic, on, off };
 
-// In automatic mode decode steps come in windows. Trial: windows with and without guesses in turn;
-// whichever took less time for an expert that was not in the cache (the median over its steps, for
-// steps differ in how many they need) stays for a term of kTermSteps, then the next trial. A
-// window in which most guesses were wrong ends the trial: off. Where nothing is missing
-// there is nothing to guess: off. Guesses never change an answer, so a wrong verdict costs only
-// time. Pure: follows from the calls.
+// In automatic mode decode steps come in windows. Trial: windows with and without guesses in turn,
+// whose times are compared as if all steps had needed the same number of experts that were not in
+// the cache; then a term of kTermSteps, and the next trial. Trials before count, each kKept of the
+// one after it: one alone cannot tell a gain of 3 % from noise. Guessing is on until it has shown
+// that it costs more than it gains, and until the cache has filled and turned over once, which says
+// nothing of what comes after. A window in which most guesses were wrong ends the trial: off. Where
+// nothing is missing there is nothing to guess: off. Guesses never change an answer, so a wrong
+// verdict costs only time. Pure: follows from the calls.
 class PrefetchControl {
 public:
     static constexpr uint32_t kWindowSteps = 8;
     static constexpr uint32_t kTrialWindows = 6;  // on, off, on, off, ...
     static constexpr uint32_t kTermSteps = 256;
+    static constexpr double kKept = 0.8;
+    static constexpr double kEvidenceAtFirst = 0.04;
     static constexpr double kAccuracyMin = 0.25;
     static constexpr uint64_t kOutcomesMin = 32;  // before accuracy says anything
 
@@ -36,13 +41,23 @@ public:
     void step(uint64_t elapsed_us, const StoreCounters& counters);
 
 private:
-    struct Costs {  // of the trial's steps, us for an expert
-        std::array<double, kWindowSteps * kTrialWindows / 2> of_step{};
+    struct Step {
+        double us = 0;
+        double needed = 0;  // experts that were not in the cache; at least 1
+    };
+    struct Steps {  // of a trial, with guesses or without
+        std::array<Step, kWindowSteps * kTrialWindows / 2> steps{};
         uint32_t count = 0;
-        [[nodiscard]] double median();
+        void add(const Step& step) { steps[count++] = step; }
+        [[nodiscard]] std::span<const Step> all() const { return {steps.data(), count}; }
     };
 
+    [[nodiscard]] double us_of_one_more() const;
+    [[nodiscard]] static double median_us(std::span<const Step> steps, double us_of_each,
+                                          double needed);
     void end_window(const StoreCounters& counters);
+    void end_trial();
+    void begin_trial();
     void begin_term(bool active);
 
     PrefetchMode mode_;
@@ -50,9 +65,10 @@ private:
     bool learned_active_ = true;  // of automatic mode, while another one is on
     uint32_t window_ = 0;         // of the trial; kTrialWindows during a term
     uint32_t steps_ = 0;          // of the window or term
-    Costs off_, on_;
-    StoreCounters before_;        // at the begin of the window
-    uint64_t needed_before_ = 0;  // experts not in the cache, until the step before
+    Steps off_, on_;
+    double evidence_ = kEvidenceAtFirst;  // for guessing: decayed sum of log(off / on)
+    StoreCounters before_;                // at the begin of the window
+    uint64_t needed_before_ = 0;          // experts not in the cache, until the step before
 };
 
 }  // namespace colibri

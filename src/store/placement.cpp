@@ -214,9 +214,11 @@ void Placement::end_guesses(std::span<const uint32_t> kept) {
             continue;
         Slot& slot = slots_[slot_of_[expert]];
         slot.guess = false;
-        count_guess(expert, guesses_.wasted, guesses_.wasted_bytes);
-        slot.wasted = !slot.landed;
-        if (slot.landed) empty_slot(expert);
+        ++guesses_.wasted;
+        slot.wasted = !slot.landed;  // its bytes count when they have come
+        if (!slot.landed) continue;
+        guesses_.wasted_bytes += bytes_of(expert);
+        empty_slot(expert);
     }
     guessed_.clear();
 }
@@ -235,9 +237,13 @@ void Placement::adopt(uint32_t expert) {
     pool.policy->insert(expert);
 }
 
+uint64_t Placement::bytes_of(uint32_t expert) const {
+    return expert_bytes_.empty() ? 0 : expert_bytes_[expert];
+}
+
 void Placement::count_guess(uint32_t expert, uint64_t& number, uint64_t& bytes) {
     ++number;
-    if (!expert_bytes_.empty()) bytes += expert_bytes_[expert];
+    bytes += bytes_of(expert);
 }
 
 uint32_t Placement::find_slot(Pool& pool, uint32_t newcomer) {
@@ -307,6 +313,7 @@ bool Placement::land(uint32_t expert) {
     log(Kind::land, expert);
     Slot& slot = slots_[slot_of_[expert]];
     slot.landed = true;
+    if (slot.wasted) guesses_.wasted_bytes += bytes_of(expert);
     --reading_;
     if (slot.ring) --ring_reading_;
     ++resident_;
@@ -326,11 +333,7 @@ bool Placement::land(uint32_t expert) {
 
 bool Placement::fail(uint32_t expert) {
     log(Kind::fail, expert);
-    if (slot_of_[expert] != kNoSlot) {
-        if (slots_[slot_of_[expert]].wasted && !expert_bytes_.empty())
-            guesses_.wasted_bytes -= expert_bytes_[expert];
-        empty_slot(expert);
-    }
+    if (slot_of_[expert] != kNoSlot) empty_slot(expert);
     retire_surplus(pools_[classes_[expert]]);
     if (undelivered_[expert] != 0) {
         failed_ = true;

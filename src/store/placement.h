@@ -35,7 +35,7 @@ struct GuessCounts {
     uint64_t useful = 0;  // asked for while in it
     uint64_t wasted = 0;  // read, or being read, and not asked for
     uint64_t useful_bytes = 0;
-    uint64_t wasted_bytes = 0;  // without those whose reading ended before its end
+    uint64_t wasted_bytes = 0;  // of those that were read to their end; never becomes less
 };
 
 [[nodiscard]] PlacementShape placement_shape(const ExpertTable& table,
@@ -224,6 +224,7 @@ private:
     }
     // Of those in the ring, all but `kept` (ascending).
     void end_guesses(std::span<const uint32_t> kept);
+    [[nodiscard]] uint64_t bytes_of(uint32_t expert) const;
     void count_guess(uint32_t expert, uint64_t& number, uint64_t& bytes);
     void pin(uint32_t expert);
     void unpin(uint32_t expert);
